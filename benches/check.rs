@@ -9,7 +9,7 @@
 #[allow(dead_code, reason = "the benchmark uses the correct protocol only")]
 mod textbook;
 
-use tenure_check::{Check, Entries, Report};
+use tenure_check::{Check, Report, RequestLimit};
 use tenure_core::monitors::MutualExclusion;
 use textbook::Textbook;
 
@@ -39,7 +39,7 @@ fn main() {
         });
         line("n=4, 1 entry, reordered", threads, || safe(Check::of(4)));
         let endless =
-            || safe(Check::of(4).entries(Entries::Unbounded).fifo().shifting_timestamps());
+            || safe(Check::of(4).entries(RequestLimit::Unbounded).fifo().shifting_timestamps());
         line("n=4, endless, fifo, starvation-freedom", threads, || endless().starvation_free());
     }
 }

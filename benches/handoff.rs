@@ -134,7 +134,7 @@ fn cluster(directory: &Path, authentication: &[PeerAuthentication]) -> Vec<Node>
                 requests,
                 trace_sink: TraceSink::none(),
                 injection: FaultInjection::none(),
-                suspected: None,
+                suspected_peers_fn: None,
             })
             .expect("a node");
             drop(_guard);

@@ -142,7 +142,7 @@ fn locking_settings(size: u32, entries: u32) -> Settings {
 fn row<P: RecordableProtocol>(name: &str, bare: impl Fn() -> u64, simulation: &Simulation<P>) {
     let plain = simulation.with_instrumentation(Instrumentation::NOTHING);
     let judged = simulation.with_instrumentation(Instrumentation {
-        order: GroupSizeCondition::Never,
+        order_check: GroupSizeCondition::Never,
         ..Instrumentation::default()
     });
     let run = |simulation: &Simulation<P>| simulation.run().expect("valid settings").metrics.sent;
@@ -168,7 +168,8 @@ fn row<P: RecordableProtocol>(name: &str, bare: impl Fn() -> u64, simulation: &S
 }
 
 fn extras() {
-    let watched = |order, bytes| Instrumentation { order, bytes, ..Instrumentation::default() };
+    let watched =
+        |order, bytes| Instrumentation { order_check: order, bytes, ..Instrumentation::default() };
     let base = locking_settings(50, 400);
     let with = |change: fn(&mut Settings)| {
         let mut settings = base.clone();
@@ -178,7 +179,7 @@ fn extras() {
     };
     let cases = [
         ("metrics and monitors", with(|_| {})),
-        ("and vector clocks", with(|s| s.instrumentation.order = GroupSizeCondition::Always)),
+        ("and vector clocks", with(|s| s.instrumentation.order_check = GroupSizeCondition::Always)),
         ("and bytes", with(|s| s.instrumentation.bytes = true)),
         (
             "and channels in order",

@@ -65,7 +65,7 @@ struct Process<'a> {
 
 impl Process<'_> {
     fn run(&mut self, me: ProcessId) {
-        let config = fifo::Config::around(ricart_agrawala::Config::default());
+        let config = fifo::Config::with_inner_config(ricart_agrawala::Config::default());
         let mut node: Node<Lock> =
             Node::boot(Group::new(me, PROCESSES), &config, None, ConstantEnvironment);
         // The adapter saves the number of its boot. A real service writes it to disk first.

@@ -31,7 +31,7 @@ use tenure_check::{Check, Checkable};
 use tenure_core::quorum::QuorumKind;
 use tenure_core::tree::TreeShape;
 use tenure_core::{Group, ProcessId, Property, Rank, TICKS_PER_UNIT};
-use tenure_runtime::follow;
+use tenure_runtime::run_schedule_on_nodes;
 use tenure_sim::{ProcessConfigs, Settings, Simulation};
 use tenure_trace::{
     Header, Reader, Record, RecordKind, RecordableProtocol, Schedule, Script, ServiceCommand,
@@ -130,7 +130,7 @@ where
     let header =
         Header::new("followed", tenure_trace::Service::Mutex, schedule.size, TraceSource::Node);
     let config = |at| config(Group::new(at, schedule.size));
-    let traces = follow::<P>(schedule, config, directory.path(), &header);
+    let traces = run_schedule_on_nodes::<P>(schedule, config, directory.path(), &header);
     let traces = traces.unwrap_or_else(|error| panic!("{error}"));
     merge_files(traces).expect("traces of one run").records
 }

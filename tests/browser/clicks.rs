@@ -20,7 +20,7 @@ const STEP: &str = "lab.session.step()";
 
 /// Clicks on an element while the script `redraw` runs, and waits for the response of the page.
 fn click_during(page: &mut LabPage, selector: &str, redraw: &str) {
-    page.tab.click_during(selector, redraw);
+    page.tab.evaluate_during_click(selector, redraw);
     page.wait_idle();
 }
 
@@ -93,7 +93,7 @@ fn a_click_on_an_event_survives_playing() {
     tab.load(&page, "window.viewer");
     tab.evaluate("viewer.select(viewer.panels.kept[4])");
     let step = tab.evaluate("viewer.panels.kept[1]");
-    tab.click_during(
+    tab.evaluate_during_click(
         &format!("#events [data-step='{step}']"),
         "viewer.select(viewer.panels.kept[5])",
     );

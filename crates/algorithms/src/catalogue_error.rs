@@ -21,21 +21,21 @@ pub enum CatalogueError {
         /// The unknown name that the user gave.
         name: String,
         /// Names of the algorithms that the calling program offers in addition to the catalogue.
-        own: Vec<String>,
+        additional: Vec<String>,
         /// Names of the algorithms in the catalogue.
         known: Vec<&'static str>,
     },
     /// The algorithm declares no variant with this name.
     Variant(UnknownVariant),
     /// The kind of quorums is unknown.
-    Kind {
+    UnknownQuorumKind {
         /// The unknown name that the user gave.
         name: String,
         /// Names of the kinds of quorums in the catalogue.
         known: Vec<&'static str>,
     },
     /// The tree shape is unknown.
-    Shape {
+    UnknownTreeShape {
         /// The unknown name that the user gave.
         name: String,
         /// Names of the tree shapes in the catalogue.
@@ -100,7 +100,7 @@ impl CatalogueError {
     pub fn with_additional_names(self, own: impl IntoIterator<Item = String>) -> Self {
         match self {
             CatalogueError::Algorithm { name, known, .. } => {
-                CatalogueError::Algorithm { name, own: own.into_iter().collect(), known }
+                CatalogueError::Algorithm { name, additional: own.into_iter().collect(), known }
             }
             other => other,
         }
@@ -158,13 +158,13 @@ impl fmt::Display for CatalogueError {
             CatalogueError::DisconnectedGraph { apart } => {
                 write!(f, "the graph is not connected: no path joins P1 and {apart}")
             }
-            CatalogueError::Kind { name, known } => {
+            CatalogueError::UnknownQuorumKind { name, known } => {
                 write!(f, "unknown quorums `{name}`: expected {}", known.join(", "))
             }
-            CatalogueError::Shape { name, known } => {
+            CatalogueError::UnknownTreeShape { name, known } => {
                 write!(f, "unknown tree `{name}`: expected {}", known.join(", "))
             }
-            CatalogueError::Algorithm { name, own, known } => {
+            CatalogueError::Algorithm { name, additional: own, known } => {
                 write!(f, "unknown algorithm `{name}`: expected ")?;
                 for name in own {
                     write!(f, "{name} (of this program), ")?;

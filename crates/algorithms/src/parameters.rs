@@ -30,15 +30,15 @@ pub struct Parameters {
     /// The coordinator, for algorithms whose coordinator is configured and never changes.
     pub coordinator: ProcessId,
     /// Kind of quorums, unless `user_quorums` are given. `None` means the default of the algorithm.
-    pub quorums: Option<QuorumKind>,
+    pub quorum_kind: Option<QuorumKind>,
     /// For a k-mutex: upper bound on the number of processes in the critical section at the same
     /// time.
-    pub most_inside: NonZeroU32,
+    pub max_processes_inside: NonZeroU32,
     /// Quorums that the user has given, instead of the kind in `quorums`. `None` if the user has
     /// given no quorums.
     pub user_quorums: Option<Arc<QuorumSystem>>,
     /// Shape of the tree, unless `user_tree` is given.
-    pub tree: TreeShape,
+    pub tree_shape: TreeShape,
     /// Tree that the user has given, instead of the shape in `tree`. `None` if the user has given
     /// no tree.
     pub user_tree: Option<Arc<RootedTree>>,
@@ -54,8 +54,8 @@ pub struct Parameters {
     /// `delay` and `drift_ppm`.
     pub timeouts: Vec<(String, Delay)>,
     /// Modulus of the sequence numbers of heartbeats and renewal requests. The number that follows
-    /// `number_modulus` − 1 is 0. A small modulus bounds the state space of the checker.
-    pub number_modulus: u64,
+    /// `sequence_number_modulus` − 1 is 0. A small modulus bounds the state space of the checker.
+    pub sequence_number_modulus: u64,
 }
 
 impl Parameters {
@@ -70,17 +70,17 @@ impl Parameters {
             ranks: (1..=size).map(Rank::from_id).collect(),
             absent: ProcessSet::new(),
             coordinator: ProcessId(0),
-            quorums: None,
-            most_inside: NonZeroU32::MIN.saturating_add(1),
+            quorum_kind: None,
+            max_processes_inside: NonZeroU32::MIN.saturating_add(1),
             user_quorums: None,
-            tree: TreeShape::Star,
+            tree_shape: TreeShape::Star,
             user_tree: None,
             graph: None,
             variants: Vec::new(),
             delay: TICKS_PER_UNIT,
             drift_ppm: 0,
             timeouts: Vec::new(),
-            number_modulus: Term::NUMBER_LIMIT,
+            sequence_number_modulus: Term::NUMBER_LIMIT,
         }
     }
 
@@ -113,7 +113,7 @@ impl Parameters {
     /// Returns an error if the given tree has another number of processes than the group.
     pub fn tree(&self) -> Result<Arc<RootedTree>, CatalogueError> {
         let Some(tree) = &self.user_tree else {
-            return Ok(Arc::new(RootedTree::from_shape(self.tree, self.size)));
+            return Ok(Arc::new(RootedTree::from_shape(self.tree_shape, self.size)));
         };
         if tree.size() != self.size {
             let (vertices, size) = (tree.size(), self.size);
@@ -131,7 +131,7 @@ impl Parameters {
     /// has. Without given quorums, returns an error if no quorums of the kind exist for this number
     /// of processes.
     pub fn quorums(&self, default: QuorumKind) -> Result<Arc<QuorumSystem>, CatalogueError> {
-        let kind = self.quorums.unwrap_or(default);
+        let kind = self.quorum_kind.unwrap_or(default);
         match &self.user_quorums {
             None => Ok(Arc::new(QuorumSystem::from_kind(kind, self.size)?)),
             Some(quorums) if quorums.size() == self.size => Ok(Arc::clone(quorums)),

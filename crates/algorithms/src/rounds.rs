@@ -23,7 +23,7 @@ use crate::parameters::Parameters;
 /// All processes boot, and receive the first commands of their users, before the first round
 /// begins. A command must not change the result of a round that other processes have completed. An
 /// algorithm ignores a command that comes too late, or answers the command at once.
-pub trait Rounds: Clone + Debug + Eq + Hash + Sized + Send + Sync + 'static {
+pub trait RoundAlgorithm: Clone + Debug + Eq + Hash + Sized + Send + Sync + 'static {
     /// Immutable configuration, the same at all processes.
     type Config: Clone + Debug + Send + Sync + 'static;
     /// Commands of the local user.
@@ -85,7 +85,7 @@ pub trait Rounds: Clone + Debug + Eq + Hash + Sized + Send + Sync + 'static {
 /// message belongs to the round in which it arrives. Therefore a round must last at least as long
 /// as the longest latency of a message.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct InRounds<A: Rounds> {
+pub struct InRounds<A: RoundAlgorithm> {
     algorithm: A,
     length: Delay,
     /// Messages of the current round that have arrived, sorted by sender.
@@ -99,7 +99,7 @@ pub enum Timer {
     Round,
 }
 
-impl<A: Rounds> Protocol for InRounds<A> {
+impl<A: RoundAlgorithm> Protocol for InRounds<A> {
     type Config = A::Config;
     type Command = A::Command;
     type Event = A::Event;
@@ -147,7 +147,7 @@ pub(crate) fn round_duration(parameters: &Parameters) -> Result<Delay, Catalogue
     parameters.single_timeout_or(ROUND_TIMEOUT_NAME, parameters.delay).map(Delay::ticks)
 }
 
-impl<A: Rounds> Algorithm for InRounds<A> {
+impl<A: RoundAlgorithm> Algorithm for InRounds<A> {
     fn card(config: &A::Config, size: u32) -> Card {
         let length = A::round_duration(config);
         Card {

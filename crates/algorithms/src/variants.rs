@@ -51,7 +51,7 @@ impl<S: VariantId> Variants<S> {
     pub fn from_names<'a>(
         names: impl IntoIterator<Item = &'a str>,
     ) -> Result<Self, UnknownVariant> {
-        let bits = bits_of(&Self::declared(), &mut names.into_iter())?;
+        let bits = bits_of(&Self::declarations(), &mut names.into_iter())?;
         Ok(Variants { bits, ..Variants::none() })
     }
 
@@ -76,7 +76,7 @@ impl<S: VariantId> Variants<S> {
 
     /// Returns the declarations of all variants of the algorithm, as its
     /// [`Card`](tenure_core::Card) lists them.
-    pub fn declared() -> Vec<Variant> {
+    pub fn declarations() -> Vec<Variant> {
         S::ALL.iter().map(|variant| variant.declaration()).collect()
     }
 }

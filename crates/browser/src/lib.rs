@@ -152,7 +152,7 @@ impl Tab {
 
     /// Clicks like [`Tab::click`], and evaluates a JavaScript expression after the press and before
     /// the release of the button.
-    pub fn click_during(&mut self, selector: &str, expression: &str) {
+    pub fn evaluate_during_click(&mut self, selector: &str, expression: &str) {
         let (x, y) = self.center(selector);
         self.mouse("mousePressed", x, y);
         self.evaluate(expression);

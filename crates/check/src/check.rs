@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tenure_core::monitors::LinksOnly;
 use tenure_core::service::mutex;
 use tenure_core::{
-    Algorithm, ChannelOrder, Monitor, ProcessId, Property, Protocol, Timestamped, Topology,
+    Algorithm, ChannelOrder, ExposesLogicalClock, Monitor, ProcessId, Property, Protocol, Topology,
 };
 use tenure_trace::ServiceCommand;
 use tenure_trace::property::ExpressionProperty;
@@ -17,13 +17,13 @@ use crate::liveness::Fairness;
 use crate::model::bypass::BypassMonitor;
 use crate::model::hooks::ProtocolHooks;
 use crate::model::monitors::InternedMonitor;
-use crate::model::processes::ErasedMonitors;
+use crate::model::protocol_model::ErasedMonitors;
 use crate::plan::{CheckPlan, PropertyCheckKind};
 use crate::reduce::shifts::ShiftFunctions;
 use crate::reduce::symmetry::{Symmetric, SymmetryFunctions};
 use crate::swarm::SwarmConfig;
 use crate::users::crashes::UserPhase;
-use crate::users::entries::EntryLimits;
+use crate::users::entries::RequestLimits;
 use crate::users::stamping::StampingFunctions;
 use crate::users::user::Checkable;
 
@@ -83,8 +83,8 @@ impl<P: Checkable> Check<P> {
 
     /// Sets how often each user requests to enter, or uses a service other than a lock: one number
     /// for all users, one number per process, or [`Entries::Unbounded`](crate::Entries::Unbounded).
-    pub fn entries(mut self, entries: impl Into<EntryLimits>) -> Self {
-        self.plan.config.model.entries = entries.into();
+    pub fn entries(mut self, entries: impl Into<RequestLimits>) -> Self {
+        self.plan.config.model.request_limits = entries.into();
         self
     }
 
@@ -97,7 +97,7 @@ impl<P: Checkable> Check<P> {
 
     /// Sets the processes that are down from the start.
     pub fn down_from_start(mut self, down: impl IntoIterator<Item = ProcessId>) -> Self {
-        self.plan.config.faults.down = down.into_iter().collect();
+        self.plan.config.faults.initially_down = down.into_iter().collect();
         self
     }
 
@@ -134,14 +134,14 @@ impl<P: Checkable> Check<P> {
     /// the maximum number of crashes.
     pub fn crashing_at(mut self, processes: impl IntoIterator<Item = ProcessId>) -> Self {
         let processes = Some(processes.into_iter().collect());
-        self.plan.config.faults.crash_filter.at = processes;
+        self.plan.config.faults.crash_filter.processes = processes;
         self
     }
 
     /// Restricts crashes to the moments when the user of the process is in this phase. The default
     /// is any moment.
     pub fn crashing_while(mut self, phase: UserPhase) -> Self {
-        self.plan.config.faults.crash_filter.during = Some(phase);
+        self.plan.config.faults.crash_filter.phase = Some(phase);
         self
     }
 
@@ -170,7 +170,7 @@ impl<P: Checkable> Check<P> {
     /// ends. All messages between the sides are lost: those in flight, and all later ones. If there
     /// are failure detectors, each side eventually suspects the other.
     pub fn partitioning(mut self, side: impl IntoIterator<Item = ProcessId>) -> Self {
-        self.plan.config.faults.partition = Some(side.into_iter().collect());
+        self.plan.config.faults.partition_side = Some(side.into_iter().collect());
         self
     }
 
@@ -199,7 +199,7 @@ impl<P: Checkable> Check<P> {
     /// Makes each step take a whole number of units within `duration` in synchronous time: see
     /// [`ModelConfig::step`](crate::ModelConfig::step).
     pub fn steps_lasting(mut self, duration: RangeInclusive<u32>) -> Self {
-        self.plan.config.model.step = duration;
+        self.plan.config.model.step_duration = duration;
         self
     }
 
@@ -276,8 +276,8 @@ impl<P: Checkable> Check<P> {
     }
 
     /// Adds a property that the user has written as an expression. A measurement does not judge it.
-    pub fn custom(mut self, property: ExpressionProperty) -> Self {
-        self.plan.config.custom.push(Arc::new(property));
+    pub fn custom_property(mut self, property: ExpressionProperty) -> Self {
+        self.plan.config.custom_properties.push(Arc::new(property));
         self
     }
 
@@ -412,7 +412,7 @@ impl<P: Algorithm + Checkable> Check<P> {
     }
 }
 
-impl<P: Timestamped + Checkable> Check<P> {
+impl<P: ExposesLogicalClock + Checkable> Check<P> {
     /// Makes every application message carry the logical clock of its sender. The receiver observes
     /// this clock. States that differ only by a shift of all timestamps are then not merged.
     pub fn stamping_application_messages(mut self) -> Self {

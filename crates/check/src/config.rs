@@ -13,8 +13,8 @@ use crate::limits::{CheckLimits, SearchProgress};
 use crate::liveness::Fairness;
 use crate::swarm::SwarmConfig;
 use crate::users::crashes::{CrashFilter, SaveTiming};
-use crate::users::entries::{Entries, EntryLimits};
-use crate::world::network::NetworkInterner;
+use crate::users::entries::{RequestLimit, RequestLimits};
+use crate::world::network::QueueInterner;
 use crate::world::{FaultCounts, LimitedFault, MAX_FAULTS};
 
 /// Configuration of a check: the model, its faults, the bounds of the state space and the search.
@@ -42,7 +42,7 @@ pub struct CheckConfig {
     pub search: SearchConfig,
     /// Properties that the user has written as expressions. A check judges them in addition to the
     /// properties that [`Check`](crate::Check) selects. A measurement does not judge them.
-    pub custom: Vec<Arc<ExpressionProperty>>,
+    pub custom_properties: Vec<Arc<ExpressionProperty>>,
     /// Fairness under which liveness is judged.
     pub fairness: Fairness,
 }
@@ -51,7 +51,7 @@ pub struct CheckConfig {
 #[derive(Clone, Debug)]
 pub struct ModelConfig {
     /// Number of requests of each user.
-    pub entries: EntryLimits,
+    pub request_limits: RequestLimits,
     /// Processes whose users may start an election, or may use an agreement service. Each user
     /// starts at most one election, at any moment. `None` means all processes.
     pub initiators: Option<Vec<ProcessId>>,
@@ -78,7 +78,7 @@ pub struct ModelConfig {
     /// and its timers start. If an earlier step of the process has not ended, the duration of the
     /// new step begins when the earlier step ends. A crash discards the effects of steps that have
     /// not ended.
-    pub step: RangeInclusive<u32>,
+    pub step_duration: RangeInclusive<u32>,
     /// Greatest drift of a clock in synchronous time, in parts per million. It must be below one
     /// million.
     ///
@@ -134,9 +134,9 @@ pub struct FaultConfig {
     pub false_suspicions: u32,
     /// Processes on one side of a partition, which may occur at any moment and lasts forever.
     /// `None` means that no partition occurs.
-    pub partition: Option<Vec<ProcessId>>,
+    pub partition_side: Option<Vec<ProcessId>>,
     /// Processes that are down from the start. They do not count as crashes, but may recover.
-    pub down: Vec<ProcessId>,
+    pub initially_down: Vec<ProcessId>,
 }
 
 /// Bounds of the state space that a check explores.
@@ -210,7 +210,7 @@ impl CheckConfig {
             faults: FaultConfig::default(),
             bounds: BoundConfig::default(),
             search: SearchConfig::default(),
-            custom: Vec::new(),
+            custom_properties: Vec::new(),
             fairness: Fairness::default(),
         }
     }
@@ -226,7 +226,7 @@ impl CheckConfig {
             (LimitedFault::Recovery, faults.recoveries),
             (LimitedFault::FalseSuspicion, faults.false_suspicions),
             (LimitedFault::ApplicationMessage, self.model.application_messages),
-            (LimitedFault::Partition, u32::from(faults.partition.is_some())),
+            (LimitedFault::Partition, u32::from(faults.partition_side.is_some())),
         ]
         .into_iter()
         .try_fold(FaultCounts::default(), |budget, (fault, given)| match given {
@@ -243,7 +243,10 @@ impl CheckConfig {
         assert!(bounds.in_flight > 0, "a link holds at least one message");
         if let Some(latency) = &model.latency {
             assert!(!latency.is_empty(), "the least latency must not exceed the greatest");
-            assert!(!model.step.is_empty(), "the least duration must not exceed the greatest");
+            assert!(
+                !model.step_duration.is_empty(),
+                "the least duration must not exceed the greatest"
+            );
             assert!(model.drift_ppm < 1_000_000, "a drift of 1 would stop a clock");
         }
         let lasts_one_unit = model.latency == Some(1..=1) && !model.steps_take_time();
@@ -253,32 +256,32 @@ impl CheckConfig {
         );
     }
 
-    pub(crate) fn network_interner(&self) -> NetworkInterner {
+    pub(crate) fn network_interner(&self) -> QueueInterner {
         let CheckConfig { model, bounds, .. } = self;
-        NetworkInterner::new(model.order, model.latency.is_some(), bounds.in_flight)
+        QueueInterner::new(model.order, model.latency.is_some(), bounds.in_flight)
     }
 
     pub(crate) fn can_processes_be_down(&self) -> bool {
-        !self.faults.down.is_empty() || self.faults.crashes > 0
+        !self.faults.initially_down.is_empty() || self.faults.crashes > 0
     }
 }
 
 impl ModelConfig {
     pub(crate) fn steps_take_time(&self) -> bool {
-        self.latency.is_some() && *self.step.end() > 0
+        self.latency.is_some() && *self.step_duration.end() > 0
     }
 }
 
 impl Default for ModelConfig {
     fn default() -> Self {
         ModelConfig {
-            entries: EntryLimits::Same(Entries::AtMost(1)),
+            request_limits: RequestLimits::Same(RequestLimit::AtMost(1)),
             initiators: None,
             has_single_election: false,
             order: ChannelOrder::Reordered,
             latency: None,
             has_rounds: false,
-            step: 0..=0,
+            step_duration: 0..=0,
             drift_ppm: 0,
             has_detectors: false,
             detects_restarts: false,

@@ -6,7 +6,7 @@ use tenure_trace::Trace;
 use tenure_trace::diagram::{DiagramOptions, RowLabel, TimeDirection, lay_out};
 
 use crate::explain::description::StepwiseDescription;
-use crate::report::{Counterexample, PruningBounds, Report};
+use crate::report::{Counterexample, ReachedBounds, Report};
 use crate::swarm::report::SwarmCoverage;
 use tenure_core::Judgement;
 
@@ -32,7 +32,7 @@ fn render_diagram(trace: &Trace, columns: usize) -> String {
     layout.to_text_within(TimeDirection::Down, RowLabel::Number, columns)
 }
 
-pub(crate) fn bounds_in_words(bounds: PruningBounds) -> String {
+pub(crate) fn bounds_in_words(bounds: ReachedBounds) -> String {
     let in_flight = bounds.in_flight.map(|max| match max {
         1 => "1 message on a link".to_owned(),
         max => format!("{max} messages on a link"),
@@ -66,7 +66,7 @@ impl fmt::Display for Report {
             writeln!(f)?;
         }
         if let Some(bypass) = &self.bypass {
-            let at_least = if bypass.at_least { "at least " } else { "" };
+            let at_least = if bypass.is_lower_bound { "at least " } else { "" };
             writeln!(f, "  {:<24} {at_least}{}", "bypass", bypass.max)?;
         }
         write!(
@@ -91,7 +91,7 @@ impl fmt::Display for Report {
         if let Some(swarm) = &self.swarm {
             swarm.fmt(f)?;
         }
-        if let Some(limit) = self.limit {
+        if let Some(limit) = self.reached_limit {
             write!(f, "  stopped: {}", limit.description())?;
             if let Some(depth) = self.fully_explored_depth
                 && self.counterexamples.is_empty()

@@ -13,7 +13,6 @@
 mod byzantine;
 mod check;
 mod clock;
-mod components;
 mod config;
 mod custom;
 mod display;
@@ -31,6 +30,7 @@ mod run;
 mod shared_memory;
 mod shortest_walk;
 mod stabilization;
+mod strong_components;
 mod swarm;
 mod users;
 mod walk;
@@ -47,18 +47,18 @@ pub use liveness::Fairness;
 pub use measure::report::{ExtremeRun, MeasureReport, MeasureValue, RunEnd};
 pub use measure::{Measure, MeasureConfig};
 pub use reduce::symmetry::{Renaming, Symmetric};
-pub use report::{BypassBound, Counterexample, PruningBounds, Report, SaveError, ViolationKind};
+pub use report::{BypassBound, Counterexample, ReachedBounds, Report, SaveError, ViolationKind};
 pub use shared_memory::{SharedMemoryConfig, check_shared_memory};
 pub use stabilization::{
-    StabilizationConfig, StabilizationError, StabilizationReport, StabilizationViolation,
-    SystemRun, check_stabilization,
+    StabilizationConfig, StabilizationError, StabilizationReport, StabilizationRun,
+    StabilizationViolation, check_stabilization,
 };
 pub use swarm::SwarmConfig;
 pub use swarm::report::SwarmCoverage;
 pub use tenure_core::Judgement;
 pub use users::crashes::{CrashFilter, SaveTiming, UserPhase};
-pub use users::entries::{Entries, EntryLimits};
-pub use users::user::{Checkable, EnabledCommand, Service, User, UserState, Workload};
+pub use users::entries::{RequestLimit, RequestLimits};
+pub use users::user::{Checkable, CheckableCommand, EnabledCommand, User, UserState, Workload};
 pub use users::{
     AgreementUser, ChannelUser, ClockUser, CombinedUser, CommitUser, DetectorUser, ElectionUser,
     MutexUser, ReplicationUser, SpanningTreeUser,

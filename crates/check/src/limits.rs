@@ -99,7 +99,7 @@ impl StopSignal {
 
     /// Returns the reason why the signal was raised. `None` if it was not raised. A stop by the
     /// caller takes precedence over limits.
-    pub(crate) fn limit(&self) -> Option<ReachedLimit> {
+    pub(crate) fn reached_limit(&self) -> Option<ReachedLimit> {
         let stage = self.stage.load(Ordering::Relaxed);
         match stage {
             _ if self.is_stopped_by_caller() => Some(ReachedLimit::Stopped),
@@ -412,7 +412,7 @@ mod tests {
             assert!(seen <= raise_at + LATE, "raised at {raise_at}, {seen} readings");
             assert_ne!(report.judgement(), Judgement::Violated, "{report}");
             let is_whole = report.judgement() == Judgement::Holds;
-            assert!(is_whole || report.limit == Some(ReachedLimit::Time), "{report}");
+            assert!(is_whole || report.reached_limit == Some(ReachedLimit::Time), "{report}");
             assert!(!is_whole || raise_at + LATE >= readings, "{raise_at} of {readings}: {report}");
         }
     }
@@ -427,7 +427,7 @@ mod tests {
             let (report, seen) = limited_at(raise_at, SignalledLimit::SearchTime);
             assert_ne!(report.judgement(), Judgement::Violated, "{report}");
             let is_whole = report.judgement() == Judgement::Holds;
-            assert!(is_whole || report.limit == Some(ReachedLimit::Time), "{report}");
+            assert!(is_whole || report.reached_limit == Some(ReachedLimit::Time), "{report}");
             assert!(seen <= readings + 40 + SHARD_COUNT as u64);
         }
     }
@@ -443,7 +443,7 @@ mod tests {
             let polled = PolledLimits { limits, readings: AtomicU32::new(0) };
             let stop = StopSignal::default();
             polled.poll(&stop);
-            stop.limit()
+            stop.reached_limit()
         };
         assert_eq!(polled(of(Some(Duration::ZERO), None)), Some(ReachedLimit::Time));
         assert_eq!(polled(of(Some(Duration::MAX), None)), None);

@@ -13,8 +13,8 @@ use crate::limits::StopSignal;
 use crate::measure::MeasureConfig;
 use crate::model::causality::CausalityTracking;
 use crate::model::hooks::ProvidedHooks;
-use crate::model::processes::MonitorNeeds;
-use crate::users::entries::{Entries, EntryLimits};
+use crate::model::protocol_model::MonitorNeeds;
+use crate::users::entries::{RequestLimit, RequestLimits};
 use crate::users::user::Workload;
 use crate::world::{FaultCounts, MAX_PROCESSES, StateLayout};
 
@@ -23,7 +23,7 @@ pub(crate) struct CheckPlan {
     pub(crate) config: CheckConfig,
     /// Commands of a given schedule to an agreement service, each with its process. `None` if the
     /// check searches all schedules.
-    pub(crate) schedule: Option<Vec<(ProcessId, agreement::Command)>>,
+    pub(crate) agreement_schedule: Option<Vec<(ProcessId, agreement::Command)>>,
     pub(crate) needs: MonitorNeeds,
     pub(crate) selected: Vec<SelectedProperty>,
     /// Index of the monitor that measures bypass, and the number of entries at which the monitor
@@ -72,7 +72,7 @@ impl PropertyCheckKind {
             PropertyCheckKind::Always(index) | PropertyCheckKind::AlwaysAndAtEnd(index) => {
                 1 << index
             }
-            PropertyCheckKind::CustomSafety(index) => 1 << (layout.monitors + index),
+            PropertyCheckKind::CustomSafety(index) => 1 << (layout.monitor_count + index),
             PropertyCheckKind::Progress
             | PropertyCheckKind::DeadlockFreedom
             | PropertyCheckKind::StarvationFreedom
@@ -88,7 +88,7 @@ pub(crate) struct ValidPlan {
     pub(crate) budget: FaultCounts,
     pub(crate) layout: StateLayout,
     /// Properties written as expressions. `None` if there are none, and in a measurement.
-    pub(crate) custom: Option<Arc<CustomProperties>>,
+    pub(crate) custom_properties: Option<Arc<CustomProperties>>,
     /// Optional functions of the protocol that the search uses.
     pub(crate) hooks: ProvidedHooks,
 }
@@ -97,7 +97,7 @@ impl CheckPlan {
     pub(crate) fn new(config: CheckConfig) -> Self {
         CheckPlan {
             config,
-            schedule: None,
+            agreement_schedule: None,
             needs: MonitorNeeds::default(),
             selected: Vec::new(),
             bypass_cap: None,
@@ -116,7 +116,7 @@ impl CheckPlan {
     pub(crate) fn add_needs_of(&mut self, property: Property, service: Service) {
         let needs = &mut self.needs;
         let counts_only = matches!(property, Property::MutualExclusion | Property::AtMost(_));
-        needs.names |= !counts_only;
+        needs.depends_on_names |= !counts_only;
         if property.required_input() == RequiredInput::Clocks {
             needs.causality = CausalityTracking::Requests;
         }
@@ -139,11 +139,11 @@ impl CheckPlan {
         self.config.check_assumptions()?;
         self.config.assert_consistent();
         let (budget, layout) = (self.config.fault_budget()?, self.layout(monitors)?);
-        let custom = if self.measure.is_some() { &[][..] } else { &self.config.custom };
+        let custom = if self.measure.is_some() { &[][..] } else { &self.config.custom_properties };
         let custom = CustomProperties::new(custom, layout, self.fact_collector)?.map(Arc::new);
         let has_shifts = hooks.has_shifts && self.shifts_timestamps(hooks);
         let hooks = ProvidedHooks { has_shifts, ..hooks };
-        Ok(ValidPlan { workload, budget, layout, custom, hooks })
+        Ok(ValidPlan { workload, budget, layout, custom_properties: custom, hooks })
     }
 
     /// Returns the layout of the global states. Returns an error if there are too many processes or
@@ -151,7 +151,7 @@ impl CheckPlan {
     fn layout(&self, monitors: usize) -> Result<StateLayout, CheckError> {
         const MARKS: usize = u32::BITS as usize;
         let CheckConfig { size, service, model, .. } = &self.config;
-        let custom = if self.measure.is_some() { 0 } else { self.config.custom.len() };
+        let custom = if self.measure.is_some() { 0 } else { self.config.custom_properties.len() };
         if monitors + custom > MARKS {
             return Err(CheckError::Monitors { monitors: monitors + custom, max: MARKS });
         }
@@ -161,10 +161,10 @@ impl CheckPlan {
         });
         let layout = StateLayout {
             size: *size as usize,
-            application: model.application_messages > 0,
-            monitors,
+            has_application_links: model.application_messages > 0,
+            monitor_count: monitors,
             monitors_of_ends,
-            custom,
+            custom_property_count: custom,
             detects_restarts: model.detects_restarts,
             has_election: *service == Service::Office,
             has_forced_steps: !model.prefix.is_empty(),
@@ -191,7 +191,11 @@ impl CheckPlan {
         search.shifts_timestamps
             && faults.recoveries == 0
             && !hooks.has_stamping
-            && !self.config.custom.iter().any(|property| custom::depends_on_timestamps(property))
+            && !self
+                .config
+                .custom_properties
+                .iter()
+                .any(|property| custom::depends_on_timestamps(property))
     }
 
     /// Returns the commands that the users issue. Returns an error if the numbers of processes and
@@ -202,26 +206,27 @@ impl CheckPlan {
         if size == 0 || size > MAX_PROCESSES {
             return Err(CheckError::Size { size, max: MAX_PROCESSES });
         }
-        let side = || faults.partition.iter().flatten();
-        let crashes_at = faults.crash_filter.at.iter().flatten();
-        let has_named_faults = side().next().is_some() || faults.crash_filter.at.is_some();
-        let distinct = self.needs.names || has_named_faults || model.detects_restarts;
-        if hooks.renamings.is_some() && (distinct || self.needs_graph_analysis()) {
+        let side = || faults.partition_side.iter().flatten();
+        let crashes_at = faults.crash_filter.processes.iter().flatten();
+        let has_named_faults = side().next().is_some() || faults.crash_filter.processes.is_some();
+        let distinct = self.needs.depends_on_names || has_named_faults || model.detects_restarts;
+        if hooks.renaming_count.is_some() && (distinct || self.needs_graph_analysis()) {
             return Err(CheckError::AsymmetricProperty);
         }
-        let named = faults.down.iter().chain(model.initiators.iter().flatten()).chain(side());
+        let named =
+            faults.initially_down.iter().chain(model.initiators.iter().flatten()).chain(side());
         let mut named = named.chain(crashes_at);
         if let Some(unknown) = named.find(|process| process.0 >= size) {
             return Err(CheckError::UnknownProcess { process: *unknown, size });
         }
-        let entries = match &model.entries {
-            EntryLimits::Same(each) => vec![*each; size as usize],
-            EntryLimits::PerProcess(list) if list.len() == size as usize => list.clone(),
-            EntryLimits::PerProcess(list) => {
+        let entries = match &model.request_limits {
+            RequestLimits::Same(each) => vec![*each; size as usize],
+            RequestLimits::PerProcess(list) if list.len() == size as usize => list.clone(),
+            RequestLimits::PerProcess(list) => {
                 return Err(CheckError::Entries { given: list.len(), size });
             }
         };
-        if entries.contains(&Entries::Unbounded) {
+        if entries.contains(&RequestLimit::Unbounded) {
             if !bounds.accepts_unbounded_entries {
                 if !search.shifts_timestamps || !hooks.has_shifts {
                     return Err(CheckError::UnboundedEntries {
@@ -238,7 +243,7 @@ impl CheckPlan {
         }
         let all_processes = || (0..size).map(ProcessId).collect();
         let initiators = model.initiators.clone().unwrap_or_else(all_processes);
-        let (service, schedule) = (self.config.service, self.schedule.clone());
+        let (service, schedule) = (self.config.service, self.agreement_schedule.clone());
         let has_single_election = model.has_single_election;
         Ok(Workload { entries, initiators, has_single_election, size, service, schedule })
     }

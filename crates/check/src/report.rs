@@ -49,12 +49,12 @@ pub struct Report {
     /// of a breadth-first search to a violating step is a shortest one.
     pub counterexamples: Vec<Counterexample>,
     /// Declared bounds that had an effect on the search.
-    pub bounds: PruningBounds,
+    pub bounds: ReachedBounds,
     /// True if terms are bounded, and some process had a term above 0 in some state. If false, a
     /// bound on terms has no effect.
     pub has_terms: bool,
     /// Limit that stopped the search, if any.
-    pub limit: Option<ReachedLimit>,
+    pub reached_limit: Option<ReachedLimit>,
     /// Fairness under which liveness was judged. `None` if no liveness property was selected, or if
     /// the search was a swarm search.
     pub fairness: Option<Fairness>,
@@ -64,7 +64,7 @@ pub struct Report {
     /// Bypass bound, if the check measured it.
     pub bypass: Option<BypassBound>,
     /// Peak memory of the states, the visited set and the caches, in bytes.
-    pub bytes: usize,
+    pub peak_bytes: usize,
     /// Coverage of a swarm search; `None` for an exhaustive search. A swarm search never reports
     /// that a property holds.
     pub swarm: Option<SwarmCoverage>,
@@ -77,7 +77,7 @@ pub struct BypassBound {
     pub max: u32,
     /// True if counting stopped at the cap of the check, or if a limit stopped the check. The true
     /// bound may then be greater than `max`.
-    pub at_least: bool,
+    pub is_lower_bound: bool,
     /// A shortest run that reaches the bound.
     pub run: StepwiseDescription,
 }
@@ -86,7 +86,7 @@ pub struct BypassBound {
 /// bound has an effect if the search prunes a state, or if a full link drops a message or prevents
 /// a duplication.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct PruningBounds {
+pub struct ReachedBounds {
     /// Maximum number of messages in flight per link.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub in_flight: Option<usize>,
@@ -99,10 +99,10 @@ pub struct PruningBounds {
     pub ticket_max: Option<u64>,
 }
 
-impl PruningBounds {
+impl ReachedBounds {
     /// Returns true if none of the bounds had an effect.
     pub fn is_empty(self) -> bool {
-        self == PruningBounds::default()
+        self == ReachedBounds::default()
     }
 }
 
@@ -167,8 +167,8 @@ impl Counterexample {
     }
 
     /// Returns the input of each counted step in words: see [`StepwiseDescription::steps`].
-    pub fn steps(&self) -> Vec<String> {
-        self.run.steps()
+    pub fn step_inputs(&self) -> Vec<String> {
+        self.run.step_inputs()
     }
 
     /// Writes the run as a trace.
@@ -223,7 +223,7 @@ impl Report {
             Judgement::Violated
         } else if any(Judgement::Incomplete)
             || (self.properties.is_empty() || self.bypass.is_some())
-                && (self.limit.is_some() || self.swarm.is_some())
+                && (self.reached_limit.is_some() || self.swarm.is_some())
         {
             Judgement::Incomplete
         } else {
@@ -242,7 +242,7 @@ impl Report {
         self.states += other.states;
         self.transitions += other.transitions;
         self.depth = self.depth.max(other.depth);
-        self.fully_explored_depth = match (self.limit, other.limit) {
+        self.fully_explored_depth = match (self.reached_limit, other.reached_limit) {
             (Some(_), Some(_)) => {
                 let depths = self.fully_explored_depth.zip(other.fully_explored_depth);
                 depths.map(|(one, other)| one.min(other))
@@ -257,11 +257,11 @@ impl Report {
         self.bounds.term_max = self.bounds.term_max.or(other.bounds.term_max);
         self.bounds.ticket_max = self.bounds.ticket_max.or(other.bounds.ticket_max);
         self.has_terms |= other.has_terms;
-        self.limit = self.limit.or(other.limit);
+        self.reached_limit = self.reached_limit.or(other.reached_limit);
         self.fairness = self.fairness.or(other.fairness);
         self.missed_state_probability += other.missed_state_probability;
         self.bypass = self.bypass.or(other.bypass);
-        self.bytes = self.bytes.max(other.bytes);
+        self.peak_bytes = self.peak_bytes.max(other.peak_bytes);
         self.swarm = self.swarm.or(other.swarm);
         self
     }
@@ -302,7 +302,7 @@ impl Report {
 
     /// Returns the peak memory per state, in bytes.
     pub fn bytes_per_state(&self) -> f64 {
-        self.bytes as f64 / self.states.max(1) as f64
+        self.peak_bytes as f64 / self.states.max(1) as f64
     }
 }
 
@@ -320,7 +320,7 @@ impl Serialize for Counterexample {
         let mut fields = to.serialize_struct("Counterexample", 3)?;
         fields.serialize_field("property", &self.property)?;
         fields.serialize_field("length", &self.length())?;
-        fields.serialize_field("steps", &self.steps())?;
+        fields.serialize_field("steps", &self.step_inputs())?;
         fields.end()
     }
 }
@@ -343,7 +343,7 @@ impl Serialize for Report {
         if !self.bounds.is_empty() {
             fields.serialize_field("bounds", &self.bounds)?;
         }
-        if let Some(limit) = &self.limit {
+        if let Some(limit) = &self.reached_limit {
             fields.serialize_field("limit", limit)?;
         }
         if let Some(bypass) = &self.bypass {

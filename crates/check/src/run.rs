@@ -18,16 +18,16 @@ use crate::explore::successors::SuccessorWorker;
 use crate::explore::{BreadthFirstSearch, SearchResult};
 use crate::limits::Watchdog;
 use crate::liveness::graph::StateGraph;
-use crate::model::Model;
+use crate::model::SearchModel;
 use crate::model::fingerprint::missed_state_probability;
 use crate::model::intern::Interner;
-use crate::model::processes::ProtocolModel;
+use crate::model::protocol_model::ProtocolModel;
 use crate::plan::{CheckPlan, ValidPlan};
-use crate::report::{BypassBound, PruningBounds, Report, judgement};
+use crate::report::{BypassBound, ReachedBounds, Report, judgement};
 use crate::users::crashes::SaveTiming;
 use crate::users::user::Checkable;
 use crate::world::initial::{InitialWorlds, initial_worlds};
-use crate::world::network::NetworkInterner;
+use crate::world::network::QueueInterner;
 use crate::world::rules::{ForcedStep, SearchRules};
 use tenure_core::Judgement;
 use tenure_trace::ScriptRunner;
@@ -64,7 +64,7 @@ impl<P: Checkable> Check<P> {
     pub fn try_run(mut self) -> Result<Report, CheckError> {
         let started = Instant::now();
         self.select_custom();
-        let rules = self.build_rules()?;
+        let rules = self.build_model_and_rules()?;
         self.plan.run(rules, started)
     }
 
@@ -72,7 +72,7 @@ impl<P: Checkable> Check<P> {
     /// or events, adds the monitor that collects these facts. If symmetry reduction would merge
     /// states that a property distinguishes, turns the reduction off.
     fn select_custom(&mut self) {
-        let custom = &self.plan.config.custom;
+        let custom = &self.plan.config.custom_properties;
         self.plan.selected.extend(custom::select_custom_properties(custom));
         if custom.iter().any(|property| custom::depends_on_names(property)) {
             self.hooks.symmetry = None;
@@ -86,7 +86,7 @@ impl<P: Checkable> Check<P> {
 
     /// Creates the model of the protocol, and the rules of the search. Moves the hooks and the
     /// monitors of this check into the model. Returns an error if the configuration is invalid.
-    pub(crate) fn build_rules(&mut self) -> Result<Arc<SearchRules>, CheckError> {
+    pub(crate) fn build_model_and_rules(&mut self) -> Result<Arc<SearchRules>, CheckError> {
         let valid = self.plan.validate(self.hooks.provided_hooks(), self.monitors.len())?;
         let mut hooks = std::mem::take(&mut self.hooks);
         hooks.shifts = hooks.shifts.filter(|_| valid.hooks.has_shifts);
@@ -130,7 +130,7 @@ impl CheckPlan {
     /// Returns the initial facts of the monitor that collects facts for the properties written as
     /// expressions. Returns `None` if no such property needs facts.
     fn service_facts(&self) -> Option<ServiceFacts> {
-        let custom = &self.config.custom;
+        let custom = &self.config.custom_properties;
         if !custom.iter().any(|property| custom::reads_service_facts(property.inputs())) {
             return None;
         }
@@ -144,7 +144,7 @@ impl CheckPlan {
     /// without the reduction, because there may be a shorter counterexample. The duration of this
     /// search is subtracted from the time limit.
     fn run_with_ample_sets(&mut self, rules: &Arc<SearchRules>) -> Option<Report> {
-        let is_visible = self.bypass_cap.is_some() || !self.config.custom.is_empty();
+        let is_visible = self.bypass_cap.is_some() || !self.config.custom_properties.is_empty();
         if !self.config.search.uses_ample_sets || !rules.permits_ample_sets() || is_visible {
             return None;
         }
@@ -163,7 +163,7 @@ impl CheckPlan {
         &self,
         rules: Arc<SearchRules>,
     ) -> Result<(InitialWorlds, Arc<SearchRules>), CheckError> {
-        let mut first = initial_worlds(&rules, &self.config.faults.down)?;
+        let mut first = initial_worlds(&rules, &self.config.faults.initially_down)?;
         let mut worker = SuccessorWorker::new(Arc::clone(&rules));
         for (world, fingerprint) in &mut first {
             *fingerprint = worker.init_custom_properties(world, *fingerprint).0;
@@ -238,19 +238,19 @@ impl CheckPlan {
     fn rules(
         &self,
         valid: ValidPlan,
-        model: Arc<dyn Model>,
-        network: Arc<NetworkInterner>,
+        model: Arc<dyn SearchModel>,
+        network: Arc<QueueInterner>,
     ) -> Arc<SearchRules> {
-        let ValidPlan { budget, layout, custom, hooks, .. } = valid;
+        let ValidPlan { budget, layout, custom_properties: custom, hooks, .. } = valid;
         let CheckConfig { model: options, faults, bounds, .. } = &self.config;
-        let side = faults.partition.iter().flatten();
+        let side = faults.partition_side.iter().flatten();
         let can_be_down = self.config.can_processes_be_down();
         let has_term_bound = hooks.has_term && bounds.term_max.is_some();
         Arc::new(SearchRules {
             layout,
             order: options.order,
             is_timed: options.latency.is_some(),
-            rounds: options.has_rounds,
+            has_rounds: options.has_rounds,
             budget,
             partition_side: side.fold(0, |side, process| side | 1 << process.0),
             has_mute_crashes: faults.saving == SaveTiming::BeforeRelease,
@@ -260,14 +260,14 @@ impl CheckPlan {
             shifts_timestamps: hooks.has_shifts,
             uses_ample_sets: false,
             excluded_deliveries: None,
-            renamings: hooks.renamings.unwrap_or(1),
-            is_symmetric: hooks.renamings.is_some(),
+            renaming_count: hooks.renaming_count.unwrap_or(1),
+            is_symmetric: hooks.renaming_count.is_some(),
             has_term_bound,
             has_shift_functions: hooks.has_shifts,
             drops_when_link_full: self.config.drops_when_link_full(),
             forced_steps: Vec::new(),
             stores_weights: false,
-            custom,
+            custom_properties: custom,
             model,
             network,
         })
@@ -281,8 +281,8 @@ impl CheckPlan {
             rules: Arc::clone(rules),
             stop: self.stop.clone(),
             keeps_edges: self.needs_graph_analysis(),
-            wanted: bits.fold(0, |all, bits| all | bits),
-            measuring: self.bypass_cap.map(|(index, _)| index),
+            judged_property_bits: bits.fold(0, |all, bits| all | bits),
+            measuring_monitor: self.bypass_cap.map(|(index, _)| index),
         }
     }
 
@@ -313,7 +313,7 @@ impl CheckPlan {
             is_commuting,
             bounds: self.pruning_bounds(&finished.explored),
             has_terms: rules.model.has_terms(),
-            limit: finished.explored.ended.limit(),
+            reached_limit: finished.explored.ended.reached_limit(),
             fairness: self.has_liveness_property().then_some(self.config.fairness),
             missed_state_probability: if self.config.search.stores_whole_states {
                 0.0
@@ -321,7 +321,7 @@ impl CheckPlan {
                 missed_state_probability(states)
             },
             bypass: self.bypass_bound(finished),
-            bytes: finished.explored.bytes_peak,
+            peak_bytes: finished.explored.bytes_peak,
             ..Report::default()
         }
     }
@@ -335,21 +335,21 @@ impl CheckPlan {
         });
         for selected in &self.selected {
             let mut found = finished.judge(selected, graph.as_ref());
-            if graph.as_ref().is_some_and(StateGraph::is_stopped) {
+            if graph.as_ref().is_some_and(StateGraph::must_stop_analysis) {
                 // A partial graph proves nothing.
                 found = finished.judge(selected, None);
-                report.limit = self.stop.limit();
+                report.reached_limit = self.stop.reached_limit();
             }
-            let judgement = judgement(found.is_some(), report.limit);
+            let judgement = judgement(found.is_some(), report.reached_limit);
             report.properties.push((selected.property, judgement));
             report.counterexamples.extend(found);
         }
         report
     }
 
-    pub(crate) fn pruning_bounds(&self, explored: &SearchResult) -> PruningBounds {
-        let [in_flight, term] = explored.exceeded;
-        PruningBounds {
+    pub(crate) fn pruning_bounds(&self, explored: &SearchResult) -> ReachedBounds {
+        let [in_flight, term] = explored.exceeded_bounds;
+        ReachedBounds {
             in_flight: in_flight.then_some(self.config.bounds.in_flight),
             term_max: self.config.bounds.term_max.filter(|_| term),
             ticket_max: None,
@@ -358,11 +358,11 @@ impl CheckPlan {
 
     fn bypass_bound(&self, finished: &mut FinishedSearch) -> Option<BypassBound> {
         let (_, cap) = self.bypass_cap?;
-        let (max, id) = finished.explored.measured?;
+        let (max, id) = finished.explored.greatest_measured?;
         let path = path_to(&finished.explored, id);
         let max = u32::try_from(max).unwrap_or(u32::MAX);
         let run = StepwiseDescription::from_checker_trace(&finished.trace_of_path(&path, false));
-        let at_least = max >= cap || finished.explored.ended.limit().is_some();
-        Some(BypassBound { max, at_least, run })
+        let at_least = max >= cap || finished.explored.ended.reached_limit().is_some();
+        Some(BypassBound { max, is_lower_bound: at_least, run })
     }
 }

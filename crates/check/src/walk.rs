@@ -52,7 +52,7 @@ pub struct VisitedStep<'a> {
     pub after: usize,
     /// State after the step. `None` if the walk has reached this state before. A new state gets the
     /// next free number, and `after` is this number.
-    pub new: Option<&'a GlobalState>,
+    pub new_state: Option<&'a GlobalState>,
     /// Index of the process that takes the step. `None` for a fault of the network.
     pub process: Option<u32>,
 }
@@ -94,14 +94,14 @@ impl<P: Checkable> Check<P> {
     /// # Panics
     ///
     /// Panics if time is synchronous, if links have no room for a message, or if a handler panics.
-    pub fn walk(
+    pub fn visit_reachable_states(
         mut self,
         max_states: u64,
         observer: &mut dyn WalkObserver,
     ) -> Result<WalkReport, CheckError> {
         self.plan.config.search.shifts_timestamps = false;
         self.hooks.symmetry = None;
-        let rules = self.build_rules()?;
+        let rules = self.build_model_and_rules()?;
         self.plan.walk(rules, max_states, observer)
     }
 }
@@ -202,9 +202,10 @@ impl Walk {
         let layout = self.rules.layout;
         let mut exceeded = false;
         worker.visit_successors(WorldRef { world, fingerprint: 0 }, &mut |successor| {
-            exceeded |= successor.result.exceeded.is_some() || successor.result.dropped;
+            exceeded |=
+                successor.result.exceeded_bound.is_some() || successor.result.has_dropped_message;
             // A state that exceeds a bound is not visited, because it may lack a message.
-            if successor.result.exceeded.is_some() {
+            if successor.result.exceeded_bound.is_some() {
                 return;
             }
             let process = match successor.action.kind() {
@@ -220,7 +221,7 @@ impl Walk {
             self.report.steps += 1;
             let (after, is_new) = self.number(world.clone());
             let state = is_new.then(|| self.global_state(&world));
-            observer.on_step(VisitedStep { before, after, new: state.as_ref(), process })?;
+            observer.on_step(VisitedStep { before, after, new_state: state.as_ref(), process })?;
             if is_new {
                 if self.report.states > self.max_states {
                     return ControlFlow::Break(());

@@ -40,7 +40,7 @@ impl Client {
     pub async fn connect(
         endpoints: impl IntoIterator<Item: AsRef<str>>,
     ) -> Result<Client, ClientError> {
-        Client::connect_as(endpoints, ConnectOptions::default()).await
+        Client::connect_with(endpoints, ConnectOptions::default()).await
     }
 
     /// Connects with options: a [`User`](crate::User), [`Certificates`](crate::Certificates), or
@@ -52,7 +52,7 @@ impl Client {
     /// no certificates. Also returns [`ClientError::Rejected`] if the service rejects the user, for
     /// example because the password is wrong. Also returns [`ClientError::Unavailable`] if each
     /// member that accepts the connection takes longer than five seconds to verify the password.
-    pub async fn connect_as(
+    pub async fn connect_with(
         endpoints: impl IntoIterator<Item: AsRef<str>>,
         options: impl Into<ConnectOptions>,
     ) -> Result<Client, ClientError> {

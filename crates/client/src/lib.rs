@@ -11,10 +11,10 @@ mod client;
 mod clock;
 mod election;
 mod error;
+mod fencing;
 mod lock;
 mod options;
 mod requests;
-mod resource;
 mod session;
 mod telemetry;
 #[cfg(test)]
@@ -36,15 +36,15 @@ pub use election::records::Candidate;
 pub use election::transfer::TransferError;
 pub use election::work::StopSignal;
 pub use error::{ClientError, DeadlockStep, LossReason};
+pub use fencing::fence_error::FenceError;
+pub use fencing::fence_file::{FenceAdmission, FenceFile};
+#[cfg(feature = "tower")]
+pub use fencing::fence_layer::{FENCE_HEADER, FenceLayer, FenceService};
 pub use lock::access::{LockAccess, LockRequest};
 pub use lock::guard::Guard;
 pub use lock::multi_guard::MultiGuard;
 pub use lock::semaphore::Semaphore;
 pub use options::ConnectOptions;
-pub use resource::fence_error::FenceError;
-pub use resource::fence_file::{FenceAdmission, FenceFile};
-#[cfg(feature = "tower")]
-pub use resource::fence_layer::{FENCE_HEADER, FenceLayer, FenceService};
 pub use session::{Deadlines, Session};
 #[cfg(feature = "metrics")]
 pub use telemetry::metrics::describe_metrics;

@@ -11,22 +11,22 @@ use tenure_session::QueueView;
 /// Returns a request that adds a key to the end of a queue, and reads the key and its predecessor.
 /// If the key exists already, its position stays the same, and the response may lack the key or its
 /// predecessor.
-pub(crate) fn enqueue(name: &str, key: &[u8], value: Vec<u8>, lease: i64) -> rpc::TxnRequest {
+pub(crate) fn enqueue_txn(name: &str, key: &[u8], value: Vec<u8>, lease: i64) -> rpc::TxnRequest {
     // A key with a value is created only if it does not exist: a repeated request must not
     // overwrite a later value.
     let (compare, failure) = match value.is_empty() {
         true => (Vec::new(), Vec::new()),
         false => (vec![create_revision_equals(key, Vec::new(), 0)], vec![op(read_key(key))]),
     };
-    let success = vec![op(put(key, value, lease)), read_newest_two(name)];
+    let success = vec![op(put(key, value, lease)), read_newest_two_op(name)];
     rpc::TxnRequest { compare, success, failure }
 }
 
 /// Returns an operation that reads the newest two keys of a queue.
-pub(crate) fn read_newest_two(name: &str) -> rpc::RequestOp {
+pub(crate) fn read_newest_two_op(name: &str) -> rpc::RequestOp {
     op(Request::RequestRange(rpc::RangeRequest {
         limit: 2,
-        ..queue_keys(name, SortOrder::Descend)
+        ..queue_keys_range(name, SortOrder::Descend)
     }))
 }
 
@@ -57,14 +57,14 @@ pub(crate) struct QueueRange<'a> {
 }
 
 /// Returns a request that reads a key and, if `range` is given, the newest keys of a queue.
-pub(crate) fn read_queue(key: &[u8], range: Option<QueueRange<'_>>) -> rpc::TxnRequest {
+pub(crate) fn read_queue_txn(key: &[u8], range: Option<QueueRange<'_>>) -> rpc::TxnRequest {
     let mut success = vec![op(read_key(key))];
     if let Some(QueueRange { name, max_create_revision: max_revision, limit }) = range {
         let max_create_revision = signed(max_revision);
         let predecessors = rpc::RangeRequest {
             limit,
             max_create_revision,
-            ..queue_keys(name, SortOrder::Descend)
+            ..queue_keys_range(name, SortOrder::Descend)
         };
         success.push(op(Request::RequestRange(predecessors)));
     }
@@ -83,7 +83,7 @@ pub(crate) fn with_serializable_reads(mut txn: rpc::TxnRequest) -> rpc::TxnReque
 }
 
 /// Returns a request that executes `change` if the key was created in the revision `fence`.
-pub(crate) fn if_created_at(key: &[u8], fence: u64, change: Request) -> rpc::TxnRequest {
+pub(crate) fn change_if_created_at_txn(key: &[u8], fence: u64, change: Request) -> rpc::TxnRequest {
     rpc::TxnRequest {
         compare: vec![create_revision_equals(key, Vec::new(), fence)],
         success: vec![op(change)],
@@ -93,7 +93,7 @@ pub(crate) fn if_created_at(key: &[u8], fence: u64, change: Request) -> rpc::Txn
 
 /// Returns a request that deletes a key. If `released_fence` is not 0, the request also releases
 /// the lock with this fencing token.
-pub(crate) fn delete(key: &[u8], released_fence: u64) -> rpc::TxnRequest {
+pub(crate) fn delete_txn(key: &[u8], released_fence: u64) -> rpc::TxnRequest {
     let (key, released) = (key.to_vec(), signed(released_fence));
     let delete = rpc::DeleteRangeRequest { key, released, ..Default::default() };
     rpc::TxnRequest { success: vec![op(Request::RequestDeleteRange(delete))], ..Default::default() }
@@ -109,7 +109,7 @@ pub(crate) fn delete_all_txn(keys: &[(&[u8], u64)]) -> rpc::TxnRequest {
 /// contains a key and the fencing token of the lock that the deletion releases. The token is 0 if
 /// the deletion announces no release.
 pub(crate) fn with_deletions(txn: &rpc::TxnRequest, keys: &[(&[u8], u64)]) -> rpc::TxnRequest {
-    let deleted = || keys.iter().flat_map(|(key, fence)| delete(key, *fence).success);
+    let deleted = || keys.iter().flat_map(|(key, fence)| delete_txn(key, *fence).success);
     let with = |rest: &[rpc::RequestOp]| deleted().chain(rest.iter().cloned()).collect();
     let compare = txn.compare.clone();
     // Without a comparison the failure branch is never taken.
@@ -197,7 +197,7 @@ pub(crate) fn view_without_predecessor(
 
 /// Returns a request that reads the keys of a queue without their values, in ascending or
 /// descending order of their creation.
-pub(crate) fn queue_keys(name: &str, order: SortOrder) -> rpc::RangeRequest {
+pub(crate) fn queue_keys_range(name: &str, order: SortOrder) -> rpc::RangeRequest {
     rpc::RangeRequest { keys_only: true, ..queue(name, order) }
 }
 

@@ -13,7 +13,7 @@ pub(crate) async fn start_member() -> (TempDir, String) {
         ..Config::default()
     };
     let server = Server::start(&config).await.expect("a member");
-    let address = server.addresses()[0].to_string();
+    let address = server.client_addresses()[0].to_string();
     tokio::spawn(server.run(std::future::pending()));
     (folder, address)
 }

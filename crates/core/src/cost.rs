@@ -4,7 +4,7 @@ use alloc::format;
 use alloc::string::String;
 
 use crate::label::Layer;
-use crate::theory::{HarmonicQuantity, Precision, Prediction};
+use crate::theory::{HarmonicQuantity, Prediction, PredictionKind};
 
 /// Unit of work to which a [`MessageCost`] refers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -162,10 +162,10 @@ impl Prediction {
         let sent = u128::from(sent) * u128::from(denominator);
         let predicted = u128::from(numerator) * u128::from(completed);
         match self.precision {
-            Precision::Exact => sent != predicted,
-            Precision::Most => sent > predicted,
-            Precision::Least => sent < predicted,
-            Precision::Mean => false,
+            PredictionKind::Exact => sent != predicted,
+            PredictionKind::Most => sent > predicted,
+            PredictionKind::Least => sent < predicted,
+            PredictionKind::Mean => false,
         }
     }
 }
@@ -177,7 +177,7 @@ mod tests {
     #[test]
     fn checks_run_against_card_and_theory() {
         let cost = MessageCost::per_entry("2(N−1)", 4, Some(8));
-        let price = CostBound { cost, prediction: Some(Prediction::new(Precision::Exact, 6)) };
+        let price = CostBound { cost, prediction: Some(Prediction::new(PredictionKind::Exact, 6)) };
         assert_eq!(price.contradiction(12, 2, 2), None);
         let description = |sent, completed, started| {
             price.contradiction(sent, completed, started).unwrap_or_default()
@@ -198,13 +198,13 @@ mod tests {
 
     #[test]
     fn compares_fractions_exactly_and_ignores_means() {
-        let shared = Prediction::fraction(Precision::Exact, 12, 5);
+        let shared = Prediction::fraction(PredictionKind::Exact, 12, 5);
         assert!(
             !shared.is_refuted_by(24, 10)
                 && shared.is_refuted_by(23, 10)
                 && shared.is_refuted_by(25, 10)
         );
         assert!(!Prediction::harmonic(5, 5, 5).is_refuted_by(1000, 1));
-        assert!(Prediction::new(Precision::Least, 5).is_refuted_by(4, 1));
+        assert!(Prediction::new(PredictionKind::Least, 5).is_refuted_by(4, 1));
     }
 }

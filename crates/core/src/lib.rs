@@ -75,7 +75,7 @@ pub use node::{Node, PendingSave, ReleasedEffects, Step};
 pub use process::{Group, ProcessId};
 pub use process_set::ProcessSet;
 pub use property::{Property, ReportCondition, RequiredInput};
-pub use protocol::{Effects, Input, Protocol, TimerRole, Verdict, Wire};
+pub use protocol::{DetectorVerdict, Effects, Input, Protocol, TimerRole, Wire};
 pub use rank::Rank;
 pub use service::{
     Agreement, Detector, Election, EventConversions, Fence, Mutex, Office, Tagged, Term,
@@ -83,5 +83,5 @@ pub use service::{
 pub use shared_config::SharedConfig;
 pub use system_model::{FaultBound, SystemModel, UnmetAssumption};
 pub use time::{Delay, LocalTime, TICKS_PER_UNIT};
-pub use timestamped::Timestamped;
+pub use timestamped::ExposesLogicalClock;
 pub use wrap::WrapEffects;

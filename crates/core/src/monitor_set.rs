@@ -12,7 +12,7 @@ use crate::clock::VectorClock;
 use crate::graph::Graph;
 use crate::monitor::{ElectionObservation, Monitor, MutexObservation, Observation};
 use crate::monitors::{
-    AgreementMonitor, BypassMeter, Fencing, HighestRankLeads, IncreasingOwnTerms, LeaderAgreement,
+    AgreementMonitor, BestRankLeads, BypassMeter, Fencing, IncreasingOwnTerms, LeaderAgreement,
     LeaderChangesNeedCause, LeaderScope, LocalMutualExclusion, MutualExclusion, OneLeader,
     OneLeaderAtEnd, OneLeaderPerGroup, RequestOrder, SteadyLeader,
 };
@@ -104,7 +104,7 @@ impl<M> MonitorRun<M> {
 
     /// Returns the monitor with mutable access, so that the caller can change the state of the
     /// monitor.
-    pub const fn monitor(&mut self) -> &mut M {
+    pub const fn monitor_mut(&mut self) -> &mut M {
         &mut self.monitor
     }
 
@@ -173,15 +173,15 @@ pub struct MonitorConfig {
     /// [`MonitorConfig::most_inside`].
     pub conflicts: Option<Arc<Graph>>,
     /// True if entries to the critical section carry fences.
-    pub fenced: bool,
+    pub has_fences: bool,
     /// True if [`Property::MutualExclusionStrict`] is also judged. Under this property, a process
     /// that crashes inside the critical section stays inside until it recovers.
-    pub strict: bool,
+    pub judges_strict_exclusion: bool,
     /// Bounds on bypass that the monitors check. Each bound is the number of times that one process
     /// may enter while another process waits.
     pub bypass_bounds: Vec<u32>,
     /// True if the engine provides vector clocks of the requests.
-    pub clocks: bool,
+    pub has_vector_clocks: bool,
     /// Rank of each process. Empty if the rank of each process equals its number, from 1. `None` if
     /// ranks are not known.
     pub ranks: Option<Arc<[Rank]>>,
@@ -224,8 +224,9 @@ impl MutexMonitorSet {
         let admits_several = most > 1 && config.conflicts.is_none();
         let mut exclusion = Vec::from([MutualExclusion::new()]);
         exclusion.extend(admits_several.then(|| MutualExclusion::at_most(most)));
-        exclusion.extend(config.strict.then(MutualExclusion::strict));
-        let orders = config.clocks.then(|| [RequestOrder::new(), RequestOrder::with_messages()]);
+        exclusion.extend(config.judges_strict_exclusion.then(MutualExclusion::strict));
+        let orders =
+            config.has_vector_clocks.then(|| [RequestOrder::new(), RequestOrder::with_messages()]);
         MutexMonitorSet {
             exclusion: exclusion.into_iter().map(MonitorRun::new).collect(),
             local: config
@@ -233,7 +234,7 @@ impl MutexMonitorSet {
                 .clone()
                 .map(LocalMutualExclusion::with_conflicts)
                 .map(MonitorRun::new),
-            fencing: config.fenced.then(|| MonitorRun::new(Fencing::new())),
+            fencing: config.has_fences.then(|| MonitorRun::new(Fencing::new())),
             order: orders.into_iter().flatten().map(MonitorRun::new).collect(),
             bypass: BypassMeter::new(config.size),
             bounds: config.bypass_bounds.iter().map(|bound| (*bound, None)).collect(),
@@ -317,7 +318,7 @@ impl MutexMonitorSet {
 #[derive(Clone, Debug)]
 pub struct ElectionMonitorSet {
     agreement: MonitorRun<LeaderAgreement>,
-    validity: Option<MonitorRun<HighestRankLeads>>,
+    validity: Option<MonitorRun<BestRankLeads>>,
     uniqueness: MonitorRun<OneLeaderAtEnd>,
     irrevocability: MonitorRun<LeaderChangesNeedCause>,
     /// Two monitors. The first permits no two leaders at the same time, whatever their terms. The
@@ -333,7 +334,7 @@ impl ElectionMonitorSet {
     pub fn new(config: &MonitorConfig) -> Self {
         let MonitorConfig { size, ranks, down, smallest_leads, .. } = config;
         let validity = |ranks: &Arc<[Rank]>| {
-            HighestRankLeads::with_size(*size, ranks.clone())
+            BestRankLeads::with_size(*size, ranks.clone())
                 .requiring_smallest_rank(*smallest_leads)
                 .with_initially_down(down)
         };
@@ -353,7 +354,7 @@ impl ElectionMonitorSet {
     /// Records that a process was suspected, or that another event permits a new election. Monitors
     /// do not observe suspicions, so the engine must call this method.
     pub fn allow_new_election(&mut self) {
-        self.irrevocability.monitor().allow_new_election();
+        self.irrevocability.monitor_mut().allow_new_election();
     }
 
     /// Processes a command, an event, a crash or a recovery of the process `at`.

@@ -232,7 +232,7 @@ impl<P: Protocol, E: Environment> Node<P, E> {
     /// [defers saves](Protocol::DEFERS_SAVES), no rewrite is in progress, and no save has written
     /// some change of the stable state.
     pub fn needs_rewrite(&self) -> bool {
-        let unsaved = |written| self.process.unsaved(written).is_some();
+        let unsaved = |written| self.process.unsaved_change(written).is_some();
         P::DEFERS_SAVES && self.rewriting.is_none() && self.written.as_ref().is_some_and(unsaved)
     }
 
@@ -292,7 +292,7 @@ impl<P: Protocol, E: Environment> Node<P, E> {
         }
         match &self.written {
             Some(written) if P::DEFERS_SAVES => self.process.urgent_change(written),
-            Some(written) => self.process.unsaved(written),
+            Some(written) => self.process.unsaved_change(written),
             None => Some(self.process.stable()),
         }
     }
@@ -322,7 +322,7 @@ impl<P: Protocol, E> Node<P, E> {
     /// changes include those whose save may be deferred.
     fn whole(&self, saved: &P::Stable) -> P::Stable {
         let mut whole = saved.clone();
-        if let Some(rest) = self.process.unsaved(saved) {
+        if let Some(rest) = self.process.unsaved_change(saved) {
             P::apply_change(&mut whole, rest);
         }
         whole
@@ -341,7 +341,7 @@ impl<'a, P: Protocol, E> Step<'a, P, E> {
     /// complete stable state. Each later change is relative to the saved state. Returns `None` if
     /// nothing must be saved, or if earlier steps are queued. In the second case,
     /// [`Node::begin_save`] later returns the changes of all these steps.
-    pub fn unsaved(&self) -> Option<&P::Stable> {
+    pub fn unsaved_change(&self) -> Option<&P::Stable> {
         self.node.unsaved.as_ref()
     }
 
@@ -400,7 +400,8 @@ impl<'a, P: Protocol, E> Step<'a, P, E> {
         &mut self,
         is_wanted: impl Fn(&P::Message) -> bool,
     ) -> impl Iterator<Item = (ProcessId, P::Message)> {
-        let is_early = move |message: &P::Message| !P::requires_save(message) && is_wanted(message);
+        let is_early =
+            move |message: &P::Message| !P::must_wait_for_save(message) && is_wanted(message);
         self.node.batch.messages.extract_if(.., move |(_, message)| is_early(message))
     }
 

@@ -86,7 +86,7 @@ pub trait Protocol: Clone + Debug + Eq + Hash + Sized + Send + Sync + 'static {
     /// A change has the same type as the stable state, and a complete stable state is a valid
     /// change. An algorithm with a large state, such as a log, returns only the new part. The
     /// runner then writes only this part. The default implementation returns the complete state.
-    fn unsaved(&self, saved: &Self::Stable) -> Option<Self::Stable> {
+    fn unsaved_change(&self, saved: &Self::Stable) -> Option<Self::Stable> {
         let stable = self.stable();
         (stable != *saved).then_some(stable)
     }
@@ -101,7 +101,7 @@ pub trait Protocol: Clone + Debug + Eq + Hash + Sized + Send + Sync + 'static {
     /// applicable to the saved state with and without the rest of the change. A runner calls this
     /// method only if the algorithm [defers saves](Protocol::DEFERS_SAVES).
     fn urgent_change(&self, saved: &Self::Stable) -> Option<Self::Stable> {
-        self.unsaved(saved)
+        self.unsaved_change(saved)
     }
 
     /// True if [`Protocol::unsaved`] and [`Protocol::urgent_change`] can return different changes.
@@ -137,13 +137,18 @@ pub trait Protocol: Clone + Debug + Eq + Hash + Sized + Send + Sync + 'static {
     /// Returns true, the default, if a message must wait until the state is saved. This is
     /// necessary in two cases: the message must not overtake earlier messages, or the message can
     /// become false when a crash destroys unsaved state. A question need not wait.
-    fn requires_save(message: &Self::Message) -> bool {
+    fn must_wait_for_save(message: &Self::Message) -> bool {
         let _ = message;
         true
     }
 
     /// Handles a changed opinion of the failure detector about a peer. The detector may be wrong.
-    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
+    fn on_suspicion(
+        &mut self,
+        peer: ProcessId,
+        verdict: DetectorVerdict,
+        fx: &mut impl Effects<Self>,
+    ) {
         let _ = (peer, verdict, fx);
     }
 
@@ -212,14 +217,14 @@ pub enum Input<P: Protocol> {
         /// Peer that the failure detector suspects or trusts.
         peer: ProcessId,
         /// Latest verdict of the failure detector about the peer.
-        verdict: Verdict,
+        verdict: DetectorVerdict,
     },
 }
 
 /// Verdict of a failure detector about a peer. The detector may change its verdict at any time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub enum Verdict {
+pub enum DetectorVerdict {
     /// The peer seems to have crashed.
     Suspect,
     /// The peer seems to be alive.
@@ -262,7 +267,7 @@ pub trait Effects<P: Protocol> {
     /// convert the child's messages and timers to those of this protocol. The converted messages
     /// and timers become effects of this protocol. Returns the result of `run` and the child's
     /// events.
-    fn lift<Q: Protocol, R, M, T>(
+    fn run_child<Q: Protocol, R, M, T>(
         &mut self,
         message: M,
         timer: T,
@@ -282,7 +287,7 @@ pub trait Effects<P: Protocol> {
     /// converts each effect of the child to an effect of this protocol. `message` converts
     /// messages, `timer` converts timers, and `event` converts events. If `event` returns `None`,
     /// the event is dropped. If this protocol must handle the events itself, use [`Effects::lift`].
-    fn wrap<Q: Protocol, M, T, E>(
+    fn child_effects<Q: Protocol, M, T, E>(
         &mut self,
         message: M,
         timer: T,

@@ -41,7 +41,7 @@ pub trait StabilizingSystem {
 
     /// Returns true if schedules are weakly fair: a rule that stays applicable at a machine is
     /// eventually applied. The default is false: the scheduler may ignore a machine forever.
-    fn is_fair(&self) -> bool {
+    fn assumes_weak_fairness(&self) -> bool {
         false
     }
 

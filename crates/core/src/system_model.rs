@@ -30,7 +30,7 @@ pub struct SystemModel {
     /// Ways in which processes may crash during the run.
     pub crashes: CrashModel,
     /// Maximum number of processes that may crash, be down from the start, or be cut off.
-    pub crashed: FaultBound,
+    pub max_unavailable: FaultBound,
     /// True if a process may recover without its saved state.
     pub loses_saved_state: bool,
     /// True if a live process may be suspected.
@@ -75,7 +75,7 @@ impl fmt::Display for UnmetAssumption {
 impl Card {
     /// Returns the conditions that the algorithm assumes: the timing and the channel order of this
     /// card, and no faults.
-    pub fn system_model(&self) -> SystemModel {
+    pub fn fault_free_system_model(&self) -> SystemModel {
         SystemModel {
             timing: self.timing,
             order: self.order,
@@ -85,7 +85,7 @@ impl Card {
             cut_off: false,
             down: false,
             crashes: CrashModel::None,
-            crashed: FaultBound::NONE,
+            max_unavailable: FaultBound::NONE,
             loses_saved_state: false,
             false_suspicion: false,
         }
@@ -134,7 +134,7 @@ impl Card {
                 tolerated,
                 "a partition that never ends cuts off a process",
             ),
-            (model.crashed > crashed, tolerated, "more processes may crash"),
+            (model.max_unavailable > crashed, tolerated, "more processes may crash"),
             (model.loses_saved_state, tolerated, "a process recovers without its saved state"),
             (
                 comes_back && survives.crashes < CrashModel::Recovery,

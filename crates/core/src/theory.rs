@@ -103,7 +103,7 @@ pub enum WorkloadKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Prediction {
     /// Meaning of the predicted number: exact, a mean, or a bound.
-    pub precision: Precision,
+    pub precision: PredictionKind,
     /// Predicted number of messages.
     pub messages: HarmonicQuantity,
 }
@@ -111,13 +111,13 @@ pub struct Prediction {
 impl Prediction {
     /// Creates a prediction of `messages` messages per unit of work. `precision` states the meaning
     /// of this number.
-    pub const fn new(precision: Precision, messages: u64) -> Self {
+    pub const fn new(precision: PredictionKind, messages: u64) -> Self {
         Prediction::fraction(precision, messages, 1)
     }
 
     /// Creates a prediction of `numerator / denominator` messages per unit of work. `precision`
     /// states the meaning of this number.
-    pub const fn fraction(precision: Precision, numerator: u64, denominator: u64) -> Self {
+    pub const fn fraction(precision: PredictionKind, numerator: u64, denominator: u64) -> Self {
         Prediction {
             precision,
             messages: HarmonicQuantity {
@@ -134,7 +134,7 @@ impl Prediction {
     pub const fn harmonic(harmonic_factor: u64, harmonic_index: u32, more: u64) -> Self {
         let messages =
             HarmonicQuantity { numerator: more, denominator: 1, harmonic_factor, harmonic_index };
-        Prediction { precision: Precision::Mean, messages }
+        Prediction { precision: PredictionKind::Mean, messages }
     }
 }
 
@@ -154,7 +154,7 @@ pub struct HarmonicQuantity {
 
 /// Relation between a predicted number of messages and the number that a run sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Precision {
+pub enum PredictionKind {
     /// Every run sends exactly this number of messages.
     Exact,
     /// The mean number of messages, over the random choices of all runs, equals this number.
@@ -165,14 +165,14 @@ pub enum Precision {
     Least,
 }
 
-impl Precision {
+impl PredictionKind {
     /// Returns the words that precede the number in a report, such as `at most`.
     pub const fn qualifier(self) -> &'static str {
         match self {
-            Precision::Exact => "exactly",
-            Precision::Mean => "on average",
-            Precision::Most => "at most",
-            Precision::Least => "at least",
+            PredictionKind::Exact => "exactly",
+            PredictionKind::Mean => "on average",
+            PredictionKind::Most => "at most",
+            PredictionKind::Least => "at least",
         }
     }
 }

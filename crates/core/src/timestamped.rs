@@ -12,7 +12,7 @@ use crate::protocol::Protocol;
 /// happened-before through all messages.
 ///
 /// Lamport, *Time, clocks, and the ordering of events in a distributed system*, CACM 1978.
-pub trait Timestamped: Protocol {
+pub trait ExposesLogicalClock: Protocol {
     /// Returns the current clock. The application adds this clock to a message that it sends.
     fn clock(&self) -> u64;
 

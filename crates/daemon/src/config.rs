@@ -226,9 +226,9 @@ impl ServiceConfig {
         let (quorums, user_quorums) = quorums.unwrap_or_default();
         Ok(Parameters {
             delay: max_delay,
-            quorums,
+            quorum_kind: quorums,
             user_quorums,
-            tree,
+            tree_shape: tree,
             user_tree,
             graph: self.topology.as_deref().map(catalogue::parse_graph).transpose()?,
             variants: self.variants.clone(),

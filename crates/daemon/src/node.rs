@@ -7,7 +7,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 
 use tenure_runtime::store::create_directory_durably;
-use tenure_runtime::transport::{MeshView, ReloadableKeys};
+use tenure_runtime::transport::{MeshHandle, ReloadableKeys};
 use tenure_runtime::{ElectionHandle, RunningNode};
 use tenure_trace::Record;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -86,7 +86,7 @@ async fn run_until(
     let (page, watcher) = page(&config, &info)?.unzip();
     let run = async {
         let node = Node::start_with_watcher(&config, factory, watcher)?;
-        let RunningNode { address, view, saves, .. } = &node.running;
+        let RunningNode { address, mesh_view: view, save_metrics: saves, .. } = &node.running;
         info.set_running(node.session, view.clone(), saves.clone());
         let (process, session) = (config.me().number(), node.session);
         on_event(NodeEvent::Ready { process, address: *address, session });
@@ -113,7 +113,7 @@ async fn run_started(
     on_event: NodeEventSink<'_>,
 ) -> Result<(), NodeError> {
     let Node { lock, election, running, reloadable_keys, .. } = node;
-    let RunningNode { view, saves, live_peers, mut task, .. } = running;
+    let RunningNode { mesh_view: view, save_metrics: saves, live_peers, mut task, .. } = running;
     let me = config.me();
     let (sender, grants) = unbounded_channel();
     let stats = WorkloadStats::new(options.report_grants.then_some(sender));
@@ -217,7 +217,7 @@ fn page(
 ///
 /// `turn` is 0 for the node with the highest number, and grows for lower numbers. Without it, all
 /// nodes would start elections at the same time.
-async fn start_first_election(view: MeshView, mut election: ElectionHandle, turn: Duration) {
+async fn start_first_election(view: MeshHandle, mut election: ElectionHandle, turn: Duration) {
     let deadline = Instant::now() + PEER_TIMEOUT;
     while Instant::now() < deadline && !view.peers().iter().all(|peer| peer.is_connected) {
         sleep(Duration::from_millis(2)).await;

@@ -122,7 +122,8 @@ impl<P: Office + Algorithm> AnyProtocol for Typed<P> {
         let (detector, config) = (detector(parts.config), self.config.clone());
         if parts.config.channel.fifo {
             let resend = Delay::ticks(parts.config.detector.message_ms * TICKS_PER_UNIT / 2);
-            let inner = fifo::Config { resend, ..fifo::Config::around(config) };
+            let inner =
+                fifo::Config { resend_timeout: resend, ..fifo::Config::with_inner_config(config) };
             parts.start::<Fifo<P>>(with_detector::Config { detector, inner })
         } else {
             parts.start::<P>(with_detector::Config { detector, inner: config })
@@ -146,7 +147,7 @@ impl CommonNodeComponents<'_> {
             requests: self.requests,
             trace_sink: self.trace_sink,
             injection: self.injection,
-            suspected: Some(|process| process.detector().suspected()),
+            suspected_peers_fn: Some(|process| process.detector().suspected()),
         })
     }
 }
@@ -155,7 +156,7 @@ fn detector(config: &Config) -> heartbeat::Config {
     let detector = &config.detector;
     heartbeat::Config {
         period: Delay::units(detector.period_ms),
-        timeout: Delay::units(detector.timeout_ms).max,
+        initial_timeout: Delay::units(detector.timeout_ms).max,
         increment: Delay::units(detector.increment_ms).max,
         // The maximum is at least the initial timeout, so that a wrong suspicion never makes the
         // timeout shorter.

@@ -12,7 +12,7 @@ use tenure_check::{
 use tenure_core::{Agreement, Algorithm, Election, Mutex, Property, Rank};
 use tenure_lab::Engine;
 #[cfg(feature = "nodes")]
-use tenure_runtime::ClusterError;
+use tenure_runtime::ScriptedClusterError;
 use tenure_sim::{InterventionError, Report, RunError, Settings, SettingsError};
 use tenure_trace::{FollowError, Schedule, Trace};
 
@@ -25,7 +25,7 @@ pub trait AnyAlgorithm: Send + Sync {
     /// Returns a description of the configuration. The description omits parameters that the
     /// algorithm ignores. Two configurations that differ only in ignored parameters have the same
     /// description.
-    fn configuration(&self) -> String;
+    fn describe_configuration(&self) -> String;
 
     /// Runs a simulation of the algorithm.
     ///
@@ -129,7 +129,7 @@ pub trait AnyAlgorithm: Send + Sync {
         &self,
         schedule: &Schedule,
         directory: &Path,
-    ) -> Result<Vec<PathBuf>, FollowError<ClusterError>>;
+    ) -> Result<Vec<PathBuf>, FollowError<ScriptedClusterError>>;
 }
 
 /// Returns the built-in algorithm with this name, configured by `parameters`.

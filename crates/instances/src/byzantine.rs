@@ -1,6 +1,6 @@
 //! Algorithms for Byzantine agreement, by their names. Only the checker executes these algorithms.
 
-use tenure_algorithms::byzantine::OralMessages;
+use tenure_algorithms::byzantine::OralMessagesGeneral;
 use tenure_algorithms::byzantine::oral_messages::Config;
 use tenure_algorithms::{UnknownVariant, Variants};
 use tenure_check::{GeneralsConfig, Report, check_generals};
@@ -8,13 +8,13 @@ use tenure_core::byzantine::GeneralsCard;
 
 /// Returns the names of all algorithms for Byzantine agreement.
 pub fn names() -> impl Iterator<Item = &'static str> {
-    [OralMessages::NAME].into_iter()
+    [OralMessagesGeneral::NAME].into_iter()
 }
 
 /// Returns the [`GeneralsCard`] of an algorithm for `size` generals, of whom `liars` lie. Returns
 /// `None` if no algorithm has this name.
 pub fn card(name: &str, size: u32, liars: u32) -> Option<GeneralsCard> {
-    (name == OralMessages::NAME).then(|| OralMessages::card(size, liars))
+    (name == OralMessagesGeneral::NAME).then(|| OralMessagesGeneral::card(size, liars))
 }
 
 /// Checks the oral messages algorithm with these variants.
@@ -28,5 +28,8 @@ pub fn check_oral_messages(
     variants: &[String],
 ) -> Result<Report, UnknownVariant> {
     let variants = Variants::from_names(variants.iter().map(String::as_str))?;
-    Ok(check_generals::<OralMessages>(config, &Config { liars: config.liars, variants }))
+    Ok(check_generals::<OralMessagesGeneral>(
+        config,
+        &Config { tolerated_liars: config.max_liars, variants },
+    ))
 }

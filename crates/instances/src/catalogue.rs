@@ -26,13 +26,13 @@ use crate::instance::Instance;
 /// let own = catalogue![Central, Fifo<Central>];
 /// ```
 #[derive(Default)]
-pub struct Catalogue(Vec<UserEntry>);
+pub struct CustomAlgorithms(Vec<UserEntry>);
 
-/// Creates a [`Catalogue`] of the given algorithm types.
+/// Creates the [`CustomAlgorithms`] of the given algorithm types.
 #[macro_export]
 macro_rules! catalogue {
     ($($Algorithm:ty),* $(,)?) => {
-        $crate::Catalogue::default()$(.with::<$Algorithm>())*
+        $crate::CustomAlgorithms::default()$(.with::<$Algorithm>())*
     };
 }
 
@@ -58,11 +58,11 @@ struct UserEntry {
 /// The command type of the service implements this trait.
 pub trait RegistrableService<P> {
     /// Adds the algorithm `P` to `catalogue`, as an algorithm of this service.
-    fn register(catalogue: &mut Catalogue);
+    fn register(catalogue: &mut CustomAlgorithms);
 }
 
 impl<P: Mutex + Algorithm<Config: FromParameters>> RegistrableService<P> for mutex::Command {
-    fn register(catalogue: &mut Catalogue) {
+    fn register(catalogue: &mut CustomAlgorithms) {
         catalogue.0.push(UserEntry {
             name: name::<P>(),
             is_lock: true,
@@ -88,7 +88,7 @@ impl<P: Mutex + Algorithm<Config: FromParameters>> RegistrableService<P> for mut
 }
 
 impl<P: Election + Algorithm<Config: FromParameters>> RegistrableService<P> for election::Command {
-    fn register(catalogue: &mut Catalogue) {
+    fn register(catalogue: &mut CustomAlgorithms) {
         catalogue.0.push(UserEntry {
             name: name::<P>(),
             is_lock: false,
@@ -129,9 +129,9 @@ fn predicted_messages_of<P: Algorithm<Config: FromParameters>>(
     Ok(P::predicted_messages(&P::Config::from_parameters(parameters)?, parameters.size, workload))
 }
 
-static USER_ALGORITHMS: OnceLock<Catalogue> = OnceLock::new();
+static USER_ALGORITHMS: OnceLock<CustomAlgorithms> = OnceLock::new();
 
-impl Catalogue {
+impl CustomAlgorithms {
     /// Adds the algorithm of type `P` to the catalogue.
     #[must_use]
     pub fn with<P: Algorithm<Command: RegistrableService<P>>>(mut self) -> Self {

@@ -7,7 +7,7 @@ use tenure_check::{
     Report,
 };
 use tenure_core::monitors::{
-    AgreementMonitor, Bypass, Fencing, HighestRankLeads, IncreasingOwnTerms, LeaderAgreement,
+    AgreementMonitor, BestRankLeads, Bypass, Fencing, IncreasingOwnTerms, LeaderAgreement,
     LeaderScope, LinksOnly, LocalMutualExclusion, MessageBudget, MutualExclusion, OneLeader,
     OneLeaderPerGroup, RequestOrder, SteadyLeader,
 };
@@ -48,7 +48,7 @@ pub(crate) fn check_lock<P: Mutex + Algorithm>(
     let started = Instant::now();
     let check = |properties: &[Property], app_messages: u32, custom: &[Arc<ExpressionProperty>]| {
         let mut config = config.clone();
-        config.custom = custom.to_vec();
+        config.custom_properties = custom.to_vec();
         // All searches of a check share the time limit.
         let time = &mut config.search.limits.time;
         *time = time.map(|time| time.saturating_sub(started.elapsed()));
@@ -91,18 +91,18 @@ pub(crate) fn check_lock<P: Mutex + Algorithm>(
         check.try_run()
     };
     if !has_application_messages || !properties.contains(&Property::Order) {
-        return check(properties, app_messages, &config.custom);
+        return check(properties, app_messages, &config.custom_properties);
     }
     // The property `Order` does not depend on application messages. Therefore a separate search
     // checks it without them, in a smaller state space. The other search checks all other
     // properties with application messages.
     let (order, others): (Vec<Property>, Vec<Property>) =
         properties.iter().partition(|property| **property == Property::Order);
-    let alone = check(&order, 0, if others.is_empty() { &config.custom } else { &[] })?;
+    let alone = check(&order, 0, if others.is_empty() { &config.custom_properties } else { &[] })?;
     if others.is_empty() {
         return Ok(alone);
     }
-    Ok(check(&others, app_messages, &config.custom)?.combined_with(alone))
+    Ok(check(&others, app_messages, &config.custom_properties)?.combined_with(alone))
 }
 
 /// Measures the costs of a lock over all possible schedules.
@@ -147,9 +147,8 @@ pub(crate) fn check_election<P: Election + Algorithm>(
             Property::Agreement => check.always_and_at_end(LeaderAgreement::new()),
             Property::Validity | Property::SmallestLeads => {
                 let smallest = *property == Property::SmallestLeads;
-                let validity =
-                    HighestRankLeads::new(ranks.to_vec()).requiring_smallest_rank(smallest);
-                check.always_and_at_end(validity.with_initially_down(&config.faults.down))
+                let validity = BestRankLeads::new(ranks.to_vec()).requiring_smallest_rank(smallest);
+                check.always_and_at_end(validity.with_initially_down(&config.faults.initially_down))
             }
             Property::OneLeaderPerGroup => check.always_and_at_end(OneLeaderPerGroup::new()),
             Property::OneLeaderAtATime => check.always(OneLeader::new(LeaderScope::Overall)),
@@ -185,7 +184,7 @@ pub(crate) fn check_agreement<P: tenure_core::Agreement + Algorithm>(
     _ranks: &[Rank],
     protocol: &P::Config,
 ) -> Result<Report, CheckError> {
-    let (service, down) = (config.service, &config.faults.down);
+    let (service, down) = (config.service, &config.faults.initially_down);
     let mut check = Check::<P>::for_algorithm(protocol.clone(), config.clone());
     let card = P::card(protocol, config.size);
     for property in properties {

@@ -12,7 +12,7 @@ use tenure_check::{
 use tenure_core::{Algorithm, Card, Property, Rank};
 use tenure_lab::Engine;
 #[cfg(feature = "nodes")]
-use tenure_runtime::{self as runtime, ClusterError};
+use tenure_runtime::{self as runtime, ScriptedClusterError};
 use tenure_sim::{InterventionError, Report, RunError, Settings, SettingsError, Simulation};
 use tenure_trace::{FollowError, Schedule, Trace};
 #[cfg(feature = "nodes")]
@@ -48,7 +48,7 @@ impl<P: Algorithm + Checkable> Instance<P> {
 }
 
 impl<P: Algorithm + Checkable> AnyAlgorithm for Instance<P> {
-    fn configuration(&self) -> String {
+    fn describe_configuration(&self) -> String {
         format!("{:?}", self.config)
     }
 
@@ -83,7 +83,7 @@ impl<P: Algorithm + Checkable> AnyAlgorithm for Instance<P> {
         observer: &mut dyn WalkObserver,
     ) -> Result<WalkReport, CheckError> {
         let check = Check::<P>::for_algorithm(self.config.clone(), config.clone());
-        check.walk(max_states, observer)
+        check.visit_reachable_states(max_states, observer)
     }
 
     fn engine(
@@ -128,10 +128,10 @@ impl<P: Algorithm + Checkable> AnyAlgorithm for Instance<P> {
         &self,
         schedule: &Schedule,
         directory: &Path,
-    ) -> Result<Vec<PathBuf>, FollowError<ClusterError>> {
+    ) -> Result<Vec<PathBuf>, FollowError<ScriptedClusterError>> {
         let card = P::card(&self.config, schedule.size);
         let header = Header::new(card.name, card.service, schedule.size, TraceSource::Node);
         let config = |_| self.config.clone();
-        runtime::follow::<P>(schedule, config, directory, &header)
+        runtime::run_schedule_on_nodes::<P>(schedule, config, directory, &header)
     }
 }

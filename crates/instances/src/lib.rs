@@ -23,8 +23,8 @@ pub use any_algorithm::AnyAlgorithm;
 #[cfg(feature = "nodes")]
 pub use catalogue::service_protocol;
 pub use catalogue::{
-    Catalogue, RegistrableService, agreement_names, algorithm, card, election_names, lock_names,
-    names, predicted_messages,
+    CustomAlgorithms, RegistrableService, agreement_names, algorithm, card, election_names,
+    lock_names, names, predicted_messages,
 };
 pub use monitors::{
     BoxedMonitor, CustomMonitor, MonitoredService, Monitors, custom_monitors, custom_properties,

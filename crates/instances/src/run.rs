@@ -126,7 +126,7 @@ where
     P: Algorithm + RecordableProtocol,
 {
     let TraceHeaderFields { replay, options } = header;
-    let simulation = simulation.with_options(options);
+    let simulation = simulation.with_header_options(options);
     let simulation = match replay {
         Some(replay) => simulation.with_replay_command(replay),
         None => simulation,

@@ -28,14 +28,14 @@ fn clocks_converge_to_their_average() {
         synchronise(&ClockScenario::with_initial_clocks([clock(3, 0), clock(3, 25), clock(2, 50)]))
             .unwrap();
     assert_eq!(met.adjustments, [[5 * MINUTE], [-20 * MINUTE], [15 * MINUTE]]);
-    assert_eq!(met.clocks, [Some(clock(3, 5)); 3]);
+    assert_eq!(met.clock_offsets, [Some(clock(3, 5)); 3]);
     assert_eq!(met.leaders.len(), 1);
     assert_eq!(["poll", "reading", "adjust"].map(|kind| met.messages[kind]), [2; 3]);
     // Negative control: other initial values have another average.
     let met =
         synchronise(&ClockScenario::with_initial_clocks([clock(3, 0), clock(3, 25), clock(3, 5)]))
             .unwrap();
-    assert_eq!(met.clocks, [Some(clock(3, 10)); 3]);
+    assert_eq!(met.clock_offsets, [Some(clock(3, 10)); 3]);
 }
 
 #[test]
@@ -43,9 +43,9 @@ fn average_excludes_outlier_but_outlier_is_adjusted() {
     let mut clocks = ClockScenario::with_initial_clocks([clock(3, 0), clock(3, 10), clock(9, 0)]);
     clocks.tolerance = Some(15 * MINUTE.cast_unsigned());
     let met = synchronise(&clocks).unwrap();
-    assert_eq!(met.clocks, [Some(clock(3, 5)); 3]);
+    assert_eq!(met.clock_offsets, [Some(clock(3, 5)); 3]);
     clocks.tolerance = None;
-    assert_eq!(synchronise(&clocks).unwrap().clocks, [Some(clock(5, 3) + MINUTE / 3); 3]);
+    assert_eq!(synchronise(&clocks).unwrap().clock_offsets, [Some(clock(5, 3) + MINUTE / 3); 3]);
 }
 
 #[test]
@@ -71,10 +71,10 @@ fn next_leader_synchronises_remaining_clocks() {
     for half in 1..20 {
         let mut clocks =
             ClockScenario::with_initial_clocks([clock(3, 0), clock(3, 25), clock(2, 50)]);
-        clocks.crash = Some(half * UNIT / 2);
+        clocks.crash_after = Some(half * UNIT / 2);
         let met = synchronise(&clocks).unwrap();
         assert_eq!(met.leaders.iter().map(|term| term.leader).max(), Some(p(2)), "{met:?}");
-        assert_eq!((met.clocks[0], met.spread), (None, 0), "{met:?}");
+        assert_eq!((met.clock_offsets[0], met.spread), (None, 0), "{met:?}");
         taken_over += u32::from(met.adjustments[1].len() + met.adjustments[2].len() > 2);
     }
     assert!(taken_over > 0, "in some runs the first leader had adjusted clocks");
@@ -91,7 +91,7 @@ fn write_costs_one_update_and_reply_per_backup() {
         // one for each write.
         assert_eq!(written.messages["stored"], 11 * per_write);
         assert_eq!(written.refused, 10 * per_write, "only the primary accepts writes");
-        assert_eq!(written.lists, vec![written.lists[0].clone(); size as usize]);
+        assert_eq!(written.stored_writes, vec![written.stored_writes[0].clone(); size as usize]);
     }
 }
 
@@ -175,12 +175,14 @@ fn one_no_vote_aborts_the_transaction() {
 /// participants have voted yes, and must stay uncertain until the coordinator recovers.
 #[test]
 fn participants_block_until_coordinator_recovers() {
-    let crashed = CommitScenario { crash: Some(3 * UNIT / 2), ..CommitScenario::fault_free(4) };
+    let crashed =
+        CommitScenario { crash_after: Some(3 * UNIT / 2), ..CommitScenario::fault_free(4) };
     let done = run_transaction(&crashed).unwrap();
     assert_eq!(done.blocked, [p(2), p(3), p(4)], "{done:?}");
     assert_eq!(done.leaders.len(), 2, "a new leader cannot decide: {done:?}");
     let back =
-        run_transaction(&CommitScenario { recovery: Some(50 * UNIT), ..crashed.clone() }).unwrap();
+        run_transaction(&CommitScenario { recovery_after: Some(50 * UNIT), ..crashed.clone() })
+            .unwrap();
     assert_eq!((back.blocked.len(), back.decided), (0, vec![Some(false); 4]));
     // If one participant has not voted yes, the others can abort, because no process can have
     // committed.
@@ -189,7 +191,8 @@ fn participants_block_until_coordinator_recovers() {
     assert_eq!(done.decided[1..], [Some(false); 3]);
     // A coordinator that crashes after it sent its decision blocks no participant.
     let late =
-        run_transaction(&CommitScenario { crash: Some(2 * UNIT + 1), ..crashed.clone() }).unwrap();
+        run_transaction(&CommitScenario { crash_after: Some(2 * UNIT + 1), ..crashed.clone() })
+            .unwrap();
     assert_eq!(late.decided, [Some(true); 4]);
     // A participant that guesses is not blocked.
     let protocol = CommitProtocol::Two(Variants::none().with(two_phase_commit::VariantId::Guess));
@@ -209,16 +212,19 @@ fn three_phase_commit_survives_crash_but_splits_on_partition() {
     assert_eq!((done.decided, done.messages["ready"], done.messages["told"]), (all(true), 3, 3));
     for (crash, commits) in [(3 * UNIT / 2, false), (7 * UNIT / 2, true)] {
         let done =
-            run_transaction(&CommitScenario { crash: Some(crash), ..three.clone() }).unwrap();
+            run_transaction(&CommitScenario { crash_after: Some(crash), ..three.clone() }).unwrap();
         assert_eq!(done.blocked, [], "{done:?}");
         assert_eq!(done.decided[1..], [Some(commits); 3], "{done:?}");
     }
     let partition = Some(5 * UNIT / 2);
-    let done = run_transaction(&CommitScenario { partition, ..three }).unwrap();
+    let done = run_transaction(&CommitScenario { partition_after: partition, ..three }).unwrap();
     assert_eq!(done.decided, [true, false, false, false].map(Some), "{done:?}");
     let partition = Some(3 * UNIT / 2);
-    let done =
-        run_transaction(&CommitScenario { partition, ..CommitScenario::fault_free(4) }).unwrap();
+    let done = run_transaction(&CommitScenario {
+        partition_after: partition,
+        ..CommitScenario::fault_free(4)
+    })
+    .unwrap();
     assert_eq!(done.blocked, [p(2), p(3), p(4)], "{done:?}");
 }
 

@@ -67,7 +67,7 @@ pub trait RunSource: Send + Sync + 'static {
 pub struct RunSpec {
     /// Arguments of `tenure simulate`. For a run from a trace, a description of the origin of the
     /// run.
-    pub words: String,
+    pub origin: String,
     /// [`Card`] of the algorithm: its assumptions, costs and promises.
     pub card: Card,
     /// Number of processes.
@@ -200,7 +200,7 @@ fn steps<P: RecordableProtocol>(
     reached: &mut Vec<ReachedMoment>,
     deadline: &Deadline,
 ) -> Result<(), String> {
-    let events_before = session.user_event_count();
+    let events_before = session.emitted_event_count();
     for taken_so_far in 0..most {
         if taken_so_far > 0 && deadline.is_past() {
             break;
@@ -212,7 +212,7 @@ fn steps<P: RecordableProtocol>(
             Err(InteractiveStepError::Ended(_)) => break,
             Err(halt) => return check_step(Err(halt)),
         }
-        if until_event && session.user_event_count() > events_before {
+        if until_event && session.emitted_event_count() > events_before {
             break;
         }
     }

@@ -58,7 +58,7 @@ pub(crate) struct Moment {
     pub(crate) violated: bool,
     /// Message of the panic that ended the run at this moment. `None` if no handler of the
     /// algorithm panicked.
-    pub(crate) broken: Option<String>,
+    pub(crate) panic_message: Option<String>,
 }
 
 /// One run, and the tree of its [`Moment`]s, of which one is current.
@@ -67,9 +67,9 @@ pub(crate) struct LabSession {
     pub(crate) moments: Vec<Moment>,
     /// Number of moments at the start of the session: the beginning of the run, and the moments
     /// after the actions and steps of the command line.
-    pub(crate) initial: usize,
+    pub(crate) initial_moment_count: usize,
     /// Index of the current moment.
-    pub(crate) at: usize,
+    pub(crate) current_moment: usize,
     pub(crate) shown: CurrentMoment,
 }
 
@@ -78,7 +78,7 @@ pub(crate) struct LabSession {
 pub(crate) struct CurrentMoment {
     pub(crate) state: RunState,
     pub(crate) report: Report,
-    pub(crate) text: Vec<u8>,
+    pub(crate) encoded_trace: Vec<u8>,
     pub(crate) header: Header,
     pub(crate) records: Vec<Record>,
 }
@@ -88,7 +88,7 @@ impl CurrentMoment {
         let MomentView { state, report, trace: text } = shown;
         let trace = Trace::parse(&text, "lab").map_err(|error| error.to_string())?;
         let Trace { header, records, .. } = trace;
-        Ok(CurrentMoment { state, report, text, header, records })
+        Ok(CurrentMoment { state, report, encoded_trace: text, header, records })
     }
 }
 
@@ -108,11 +108,17 @@ impl LabSession {
             time: 0,
             records: shown.records.len() as u64,
             violated: false,
-            broken: None,
+            panic_message: None,
         };
-        let mut session = LabSession { run, moments: vec![beginning], initial: 1, at: 0, shown };
+        let mut session = LabSession {
+            run,
+            moments: vec![beginning],
+            initial_moment_count: 1,
+            current_moment: 0,
+            shown,
+        };
         session.apply_interventions(deadline)?;
-        session.initial = session.moments.len();
+        session.initial_moment_count = session.moments.len();
         Ok(session)
     }
 
@@ -143,8 +149,8 @@ impl LabSession {
     /// action is impossible.
     pub(crate) fn act(&mut self, act: &ActionRequest, deadline: &Deadline) -> Result<(), String> {
         self.advance(&Advance::Act(act.to_action(&self.shown.state)?), deadline)?;
-        if self.at >= self.initial {
-            self.moments[self.at].request.get_or_insert_with(|| act.clone());
+        if self.current_moment >= self.initial_moment_count {
+            self.moments[self.current_moment].request.get_or_insert_with(|| act.clone());
         }
         Ok(())
     }
@@ -162,7 +168,7 @@ impl LabSession {
         let (path, stay) = (self.path(moment), Advance::Steps(0));
         let shown = replay_path(&self.run, &path, &stay, &mut Vec::new(), deadline);
         self.shown = CurrentMoment::of(shown.map_err(ReplayError::description)?)?;
-        self.at = moment;
+        self.current_moment = moment;
         Ok(true)
     }
 
@@ -171,14 +177,14 @@ impl LabSession {
     /// contains it already. If a handler panics, also adds a moment for the panic. The last of
     /// these moments becomes the current one. If the result is an error, the session is unchanged.
     pub(crate) fn advance(&mut self, advance: &Advance, deadline: &Deadline) -> Result<(), String> {
-        if let Some(broken) = &self.moments[self.at].broken {
+        if let Some(broken) = &self.moments[self.current_moment].panic_message {
             return Err(format!("{broken}; go back to do something else"));
         }
         if self.moments.len() >= MAX_MOMENTS {
             let description = "moments is the limit of a session; start another";
             return Err(format!("{MAX_MOMENTS} {description}"));
         }
-        let (path, mut reached) = (self.path(self.at), Vec::new());
+        let (path, mut reached) = (self.path(self.current_moment), Vec::new());
         let (shown, panicked) = match replay_path(&self.run, &path, advance, &mut reached, deadline)
         {
             Ok(shown) => (shown, None),
@@ -194,7 +200,7 @@ impl LabSession {
         };
         let shown = CurrentMoment::of(shown)?;
         for moment in reached {
-            self.at = self.reach(moment, None);
+            self.current_moment = self.reach(moment, None);
         }
         self.shown = shown;
         self.mark_violations();
@@ -203,10 +209,10 @@ impl LabSession {
                 Advance::Act(action) => Transition::Act(action.clone()),
                 _ => Transition::Step,
             };
-            let Moment { time, records, .. } = self.moments[self.at];
+            let Moment { time, records, .. } = self.moments[self.current_moment];
             let description = format!("the algorithm panicked: {description}");
             let moment = ReachedMoment { cause, description: description.clone(), time, records };
-            self.at = self.reach(moment, Some(description));
+            self.current_moment = self.reach(moment, Some(description));
         }
         Ok(())
     }
@@ -215,14 +221,14 @@ impl LabSession {
     /// moment. If the current moment has a child with the same transition already, adds nothing and
     /// returns the index of that child.
     fn reach(&mut self, moment: ReachedMoment, broken: Option<String>) -> usize {
-        let here = Some(self.at);
-        let mut later = self.moments.iter().skip(self.at + 1);
+        let here = Some(self.current_moment);
+        let mut later = self.moments.iter().skip(self.current_moment + 1);
         let known = later.position(|it| it.parent == here && it.cause == moment.cause);
         if let Some(place) = known {
-            return self.at + 1 + place;
+            return self.current_moment + 1 + place;
         }
         let ReachedMoment { cause, description, time, records } = moment;
-        let violated = self.moments[self.at].violated;
+        let violated = self.moments[self.current_moment].violated;
         self.moments.push(Moment {
             parent: here,
             cause,
@@ -231,7 +237,7 @@ impl LabSession {
             time,
             records,
             violated,
-            broken,
+            panic_message: broken,
         });
         self.moments.len() - 1
     }
@@ -248,7 +254,7 @@ impl LabSession {
     /// transition if a handler panicked in it.
     fn path(&self, moment: usize) -> Vec<Transition> {
         let line = self.moments_to(moment).into_iter().skip(1).map(|place| &self.moments[place]);
-        let whole = line.take_while(|moment| moment.broken.is_none());
+        let whole = line.take_while(|moment| moment.panic_message.is_none());
         whole.map(|moment| moment.cause.clone()).collect()
     }
 
@@ -256,7 +262,7 @@ impl LabSession {
     /// with the number of steps that precede it. Also returns the number of all steps on this way.
     pub(crate) fn interventions_and_steps(&self) -> (Vec<Intervention>, u64) {
         let (mut interventions, mut after_step) = (Vec::new(), 0);
-        for cause in self.path(self.at) {
+        for cause in self.path(self.current_moment) {
             match cause {
                 Transition::Step => after_step += 1,
                 Transition::Act(action) => interventions.push(Intervention { after_step, action }),
@@ -267,7 +273,7 @@ impl LabSession {
 
     /// Returns the trace records that the transition to the current moment has added.
     pub(crate) fn latest_records(&self) -> &[Record] {
-        let Moment { parent, records, .. } = &self.moments[self.at];
+        let Moment { parent, records, .. } = &self.moments[self.current_moment];
         let from = parent.map_or(0, |parent| self.moments[parent].records);
         let all = &self.shown.records;
         let (from, to) = (from as usize, (*records as usize).min(all.len()));
@@ -290,7 +296,7 @@ impl LabSession {
             .filter(|it| it.judgement == Judgement::Violated && self.is_promised(it.property))
             .filter_map(|finding| self.moment_of_violation(finding.violation.as_ref()?));
         let Some(first) = counted.min() else { return };
-        for place in self.moments_to(self.at) {
+        for place in self.moments_to(self.current_moment) {
             if place >= first {
                 self.moments[place].violated = true;
             }
@@ -302,7 +308,7 @@ impl LabSession {
     /// shows the violation, the search uses its time. If that fails, the result is the current
     /// moment.
     pub(crate) fn moment_of_violation(&self, violation: &FirstViolation) -> Option<usize> {
-        let line = self.moments_to(self.at);
+        let line = self.moments_to(self.current_moment);
         let matches = |record: &&Record| {
             record.time == violation.time && record.process == Subject::Process(violation.at)
         };

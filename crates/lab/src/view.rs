@@ -33,23 +33,23 @@ impl LabSession {
     pub(crate) fn view_json(&self, session: u64) -> Value {
         let CurrentMoment { state, records, .. } = &self.shown;
         let card = &self.run.card;
-        let moment = &self.moments[self.at];
+        let moment = &self.moments[self.current_moment];
         let mut process_states = ProcessStates::default();
         records.iter().for_each(|record| drop(process_states.apply_record(record)));
-        let next = state.next.as_ref().filter(|_| moment.broken.is_none());
+        let next = state.next.as_ref().filter(|_| moment.panic_message.is_none());
         let next = next.map(|next| {
             let time = units(next.time);
             json!({ "description": next.description, "time": time, "message": next.message })
         });
         json!({
             "session": session.to_string(),
-            "words": self.run.words,
+            "words": self.run.origin,
             "algorithm": card.name,
             "service": card.service.name(),
             "n": self.run.size,
             "layout": self.run.layout,
-            "moment": self.at,
-            "initial": self.initial,
+            "moment": self.current_moment,
+            "initial": self.initial_moment_count,
             "time": units(state.time),
             "ended": self.ended(),
             "next": next,
@@ -67,7 +67,7 @@ impl LabSession {
 
     /// Returns the reason why the run has no next step. Returns `None` if the run has a next step.
     fn ended(&self) -> Option<String> {
-        if let Some(broken) = &self.moments[self.at].broken {
+        if let Some(broken) = &self.moments[self.current_moment].panic_message {
             return Some(broken.clone());
         }
         if self.shown.state.next.is_some() {
@@ -134,7 +134,7 @@ impl LabSession {
         json!({
             "messages": metrics.sent,
             "by_kind": by_kind,
-            "entries": metrics.entered,
+            "entries": metrics.entry_count,
             "formula": self.run.card.messages.formula,
         })
     }
@@ -161,14 +161,15 @@ impl LabSession {
     fn replay(&self) -> Option<String> {
         let command = self.run.replay.as_ref()?;
         let (interventions, steps) = self.interventions_and_steps();
-        let has_next = self.shown.state.next.is_some() || self.moments[self.at].broken.is_some();
+        let has_next = self.shown.state.next.is_some()
+            || self.moments[self.current_moment].panic_message.is_some();
         Some(format!("{command}{}", steering_options(&interventions, has_next.then_some(steps))))
     }
 
     /// Returns the trace of the run up to the current moment, as bytes of the trace format. If a
     /// command of `tenure` can reproduce the run, the header of the trace contains this command.
     pub(crate) fn trace_bytes(&self) -> Result<Vec<u8>, String> {
-        let CurrentMoment { header, text, .. } = &self.shown;
+        let CurrentMoment { header, encoded_trace: text, .. } = &self.shown;
         let Some(replay) = self.replay() else { return Ok(text.clone()) };
         let header = Header { replay: Some(replay), ..header.clone() };
         let head = serde_json::to_vec(&header).map_err(|error| error.to_string())?;
@@ -182,7 +183,8 @@ impl LabSession {
         let CurrentMoment { header, records, .. } = &self.shown;
         let all = records.len() as u64;
         let from = max_records.map_or(1, |count| all.saturating_sub(count) + 1);
-        let window = TraceWindow { events: Some(from..=all.max(from)), ..TraceWindow::default() };
+        let window =
+            TraceWindow { record_numbers: Some(from..=all.max(from)), ..TraceWindow::default() };
         let view = DiagramOptions { window, ..DiagramOptions::default() };
         lay_out(header, records, view).to_svg(TimeDirection::Right)
     }

@@ -30,8 +30,8 @@ pub use model::{Axiom, Conjunct, Model};
 pub use models::lease::LeaseParameters;
 pub use models::raft_lease::RaftLeaseParameters;
 pub use models::{
-    CATALOGUE, ModelEntry, ModelVariant, ProvedProperty, first_model_entry, model_entries,
-    proved_properties,
+    CATALOGUE, ModelEntry, ModelVariant, ProvedProperty, first_model_entry_of, model_entries_of,
+    proved_properties_of,
 };
 pub use mutation::mutant::{Mutant, MutationOperator, mutants};
 pub use mutation::sample::sample_mutants;

@@ -20,7 +20,7 @@ use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{Effects, Fence, Group, ProcessId, Protocol};
 use tenure_runtime::store::StateOwner;
 use tenure_runtime::transport::{Listen, MeshSettings};
-use tenure_runtime::{NodeComponents, Passthrough, Store, start};
+use tenure_runtime::{NodeComponents, PassthroughApplication, Store, start};
 use tokio::sync::mpsc;
 
 const REPETITIONS: usize = 5;
@@ -120,7 +120,7 @@ impl Protocol for Log {
         Entries { from: 0, entries: self.entries.clone() }
     }
 
-    fn unsaved(&self, saved: &Entries) -> Option<Entries> {
+    fn unsaved_change(&self, saved: &Entries) -> Option<Entries> {
         if !self.by_changes {
             let stable = self.stable();
             return (stable != *saved).then_some(stable);
@@ -158,10 +158,10 @@ where
     let addresses = vec![listener.local_addr().expect("an address").to_string()];
     let me = ProcessId(0);
     let owner = StateOwner { cluster: "commit".into(), process: me, group_size: 1 };
-    let (local, mut events) = Passthrough::<P>::new();
+    let (local, mut events) = PassthroughApplication::<P>::new();
     let (commands, receiver) = mpsc::unbounded_channel();
     runtime.block_on(async {
-        start::<P, Passthrough<P>>(NodeComponents::new(
+        start::<P, PassthroughApplication<P>>(NodeComponents::new(
             config,
             MeshSettings::on_loopback("commit", me, 1, addresses, Listen::Listener(listener)),
             Store::open(directory, &owner, "commit").expect("a store"),

@@ -55,20 +55,20 @@ pub trait Application<P: Protocol>: Send + 'static {
 
     /// Returns the term of the current leader, according to the events that the application has
     /// handled. `None` if there is no leader or the protocol elects none.
-    fn leader(&self) -> Option<Term> {
+    fn leader_term(&self) -> Option<Term> {
         None
     }
 
     /// Returns the command that hands over leadership, if the protocol has such a command. The node
     /// calls this method before a shutdown if this process leads.
-    fn on_shutdown(&mut self) -> Option<P::Command> {
+    fn handover_command(&mut self) -> Option<P::Command> {
         None
     }
 
     /// Returns true if a leader continues to lead during a handover, until another process takes
     /// over. Returns false if the leader gives up leadership at the start of the handover.
-    /// [`on_shutdown`](Application::on_shutdown) returns the command that begins a handover.
-    fn is_leading_until_replaced(&self) -> bool {
+    /// [`handover_command`](Application::handover_command) returns the command that begins a handover.
+    fn keeps_leading_during_handover(&self) -> bool {
         false
     }
 }
@@ -76,19 +76,19 @@ pub trait Application<P: Protocol>: Send + 'static {
 /// Application that forwards commands and events unchanged. It does not check that its user
 /// follows the rules of the protocol.
 #[derive(Debug)]
-pub struct Passthrough<P: Protocol> {
+pub struct PassthroughApplication<P: Protocol> {
     events: mpsc::UnboundedSender<P::Event>,
 }
 
-impl<P: Protocol> Passthrough<P> {
+impl<P: Protocol> PassthroughApplication<P> {
     /// Creates the application, and the receiver of the protocol's events.
     pub fn new() -> (Self, mpsc::UnboundedReceiver<P::Event>) {
         let (events, receiver) = mpsc::unbounded_channel();
-        (Passthrough { events }, receiver)
+        (PassthroughApplication { events }, receiver)
     }
 }
 
-impl<P: Protocol> Application<P> for Passthrough<P> {
+impl<P: Protocol> Application<P> for PassthroughApplication<P> {
     type Request = P::Command;
 
     fn on_request(&mut self, command: P::Command) -> Option<P::Command> {

@@ -15,7 +15,7 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use tenure_core::{
-    Group, Input, Node, PendingSave, ProcessId, ProcessSet, Protocol, TimerRole, Verdict,
+    DetectorVerdict, Group, Input, Node, PendingSave, ProcessId, ProcessSet, Protocol, TimerRole,
 };
 use tenure_trace::{RecordKind, RecordableProtocol};
 use tokio::sync::{mpsc, watch};
@@ -35,7 +35,7 @@ use crate::step_record::StepTraceRecords;
 use crate::store::SaveMetrics;
 use crate::store_worker::StoreCompletion;
 use crate::trace_sink::TraceWriter;
-use crate::transport::{Eviction, Inbox, Mesh, MeshEvent, MeshView};
+use crate::transport::{Eviction, Inbox, Mesh, MeshEvent, MeshHandle};
 use crate::validator::{ValidationError, Validator};
 use crate::wake_timer::WakeTimer;
 
@@ -73,9 +73,9 @@ pub struct RunningNode {
     /// port that the system chose.
     pub address: SocketAddr,
     /// Status of the connections with the peers. The view outlives the node.
-    pub view: MeshView,
+    pub mesh_view: MeshHandle,
     /// Metrics about the saves of the node.
-    pub saves: SaveMetrics,
+    pub save_metrics: SaveMetrics,
     /// Sessions of the live peers, as this process sees them.
     pub live_peers: watch::Receiver<LivePeerSessions>,
     /// Task of the node, which ends when the node stops. Its result is the failure that stopped the
@@ -102,7 +102,7 @@ where
     let (address, view) = (driver.executor.mesh.address(), driver.executor.mesh.view());
     let live_peers = driver.executor.peer_liveness.watch_live_sessions();
     let task = tokio::spawn(driver.run(inbox, requests, recovered));
-    Ok(RunningNode { address, view, saves, live_peers, task })
+    Ok(RunningNode { address, mesh_view: view, save_metrics: saves, live_peers, task })
 }
 
 /// A driver, its inbox, its requests, and a flag that is true if the process boots from a saved
@@ -120,7 +120,7 @@ where
 {
     let NodeComponents { config, transport, store, application, requests, .. } = components;
     let (trace_sink, injection, suspected) =
-        (components.trace_sink, components.injection, components.suspected);
+        (components.trace_sink, components.injection, components.suspected_peers_fn);
     let size = ProcessId::from_index(transport.addresses.len()).0;
     let (me, session) = (transport.me, transport.session);
     let mut validator = Validator::new(size);
@@ -231,14 +231,14 @@ where
         inbox: &mut Inbox,
         requests: &mut mpsc::UnboundedReceiver<App::Request>,
     ) -> Result<(), NodeFailure> {
-        let mut keeps_leading = self.executor.application.is_leading_until_replaced();
+        let mut keeps_leading = self.executor.application.keeps_leading_during_handover();
         // A leader that gives up leadership first saves its state. A leader that continues to lead
         // handles inputs while the disk works.
         if !(keeps_leading && self.is_leader()) {
             self.finish_saves().await?;
         }
         let handover =
-            if self.is_leader() { self.executor.application.on_shutdown() } else { None };
+            if self.is_leader() { self.executor.application.handover_command() } else { None };
         let Some(handover) = handover else { return Ok(()) };
         self.on_command(handover)?;
         if !keeps_leading {
@@ -259,7 +259,8 @@ where
                 is_handover_sent = true;
                 until = latest.min(tokio::time::Instant::now() + 4 * round_trip);
             }
-            if !has_successor && !keeps_leading && self.executor.application.leader().is_some() {
+            if !has_successor && !keeps_leading && self.executor.application.leader_term().is_some()
+            {
                 has_successor = true;
                 until = tokio::time::Instant::now() + round_trip;
             }
@@ -281,7 +282,7 @@ where
     }
 
     fn is_leader(&self) -> bool {
-        self.executor.application.leader().is_some_and(|term| term.leader == self.me)
+        self.executor.application.leader_term().is_some_and(|term| term.leader == self.me)
     }
 
     /// Waits for the next input. Returns [`Wake::Timer`] if a command or a timer is due, or if a
@@ -508,9 +509,9 @@ where
             return Ok(());
         }
         if !self.departed.remove(peer) {
-            self.on_suspicion(peer, Verdict::Suspect)?;
+            self.on_suspicion(peer, DetectorVerdict::Suspect)?;
         }
-        self.on_suspicion(peer, Verdict::Trust)
+        self.on_suspicion(peer, DetectorVerdict::Trust)
     }
 
     /// Handles the goodbye of a peer. The goodbye proves that the peer's session has ended, so the
@@ -520,7 +521,7 @@ where
         if self.sessions[peer.index()] != session || !self.departed.insert(peer) {
             return Ok(());
         }
-        self.on_suspicion(peer, Verdict::Suspect)
+        self.on_suspicion(peer, DetectorVerdict::Suspect)
     }
 
     pub(crate) fn boot(&mut self, is_recovery: bool) -> Result<(), NodeFailure> {
@@ -540,7 +541,7 @@ where
     pub(crate) fn on_suspicion(
         &mut self,
         peer: ProcessId,
-        verdict: Verdict,
+        verdict: DetectorVerdict,
     ) -> Result<(), NodeFailure> {
         let cause = RecordKind::Suspicion { peer, verdict };
         self.executor.record_verdict(peer, verdict);

@@ -6,8 +6,8 @@ use tenure_core::service::agreement::User;
 use tenure_core::service::user::{ServiceUser, UserModelConfig};
 use tenure_core::service::{election, mutex};
 use tenure_core::{
-    Agreement, Algorithm, ConstantEnvironment, Election, Group, Input, Mutex, Node, ProcessId,
-    Protocol, Step, TimerChange, Verdict,
+    Agreement, Algorithm, ConstantEnvironment, DetectorVerdict, Election, Group, Input, Mutex,
+    Node, ProcessId, Protocol, Step, TimerChange,
 };
 
 use crate::envelope::Envelope;
@@ -67,7 +67,7 @@ pub fn agreement<P: Agreement + Algorithm>(
 ) {
     let service = P::card(config, group.size()).service;
     let user_config =
-        UserModelConfig { service, at: group.me(), size: group.size(), command_count: 1 };
+        UserModelConfig { service, at: group.me(), size: group.size(), work_count: 1 };
     let first = User::first_command(&user_config);
     let command = |event: Option<&P::Event>| first.clone().filter(|_| event.is_none());
     process::<P>(group, config, command, validation, bytes);
@@ -151,7 +151,8 @@ impl<P: Protocol> Runner<'_, P> {
         let input = match selector % 8 {
             0 if selector < 16 => return Some(NextAction::Crash),
             0 | 1 if other => {
-                let verdict = if selector < 128 { Verdict::Suspect } else { Verdict::Trust };
+                let verdict =
+                    if selector < 128 { DetectorVerdict::Suspect } else { DetectorVerdict::Trust };
                 Some(Input::Suspicion { peer: from, verdict })
             }
             2 => {
@@ -177,7 +178,7 @@ impl<P: Protocol> Runner<'_, P> {
     /// Saves the state and releases the effects of a step, as a real node does. Returns `None` if
     /// the node would stop instead.
     fn release(&mut self, step: Step<'_, P, ConstantEnvironment>) -> Option<()> {
-        if let Some(change) = step.unsaved() {
+        if let Some(change) = step.unsaved_change() {
             if self.validator.as_mut().is_some_and(|it| it.check_state(change).is_err()) {
                 return None;
             }

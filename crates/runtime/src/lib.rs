@@ -44,7 +44,7 @@ pub mod transport;
 mod validator;
 mod wake_timer;
 
-pub use application::{Application, Passthrough};
+pub use application::{Application, PassthroughApplication};
 pub use driver::{RunningNode, start};
 pub use environment::SystemEnvironment;
 pub use exposition::{MetricFamily, MetricsExposition};
@@ -57,7 +57,7 @@ pub use names::{ProcessName, ProcessNames};
 pub use node_components::{NodeComponents, SuspectedPeersFn};
 pub use peer_liveness::LivePeerSessions;
 pub use priority::lower_thread_priority;
-pub use scripted::{ClusterError, follow};
+pub use scripted::{ScriptedClusterError, run_schedule_on_nodes};
 pub use store::Store;
 pub use trace_sink::TraceSink;
 pub use validator::{ValidationError, Validator};

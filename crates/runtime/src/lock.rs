@@ -58,11 +58,11 @@ pub enum LossReason {
     /// The lease expired after the leader at the time of the entry was deposed. No new leader
     /// confirmed the lease in time.
     #[error("the lease expired because its leader was deposed and no new leader confirmed it")]
-    Deposed,
+    LeaderDeposed,
     /// Peers reject this node permanently, usually because a newer boot of its process has replaced
     /// it. The node has stopped.
     #[error("this node was evicted from its group: {0}")]
-    Superseded(Eviction),
+    Evicted(Eviction),
     /// The node has stopped, on request or after a failure.
     #[error("the node has stopped")]
     NodeStopped,

@@ -167,7 +167,7 @@ impl WaitQueue {
             let reason = if *granted_under == leader {
                 LossReason::LeaseExpired
             } else {
-                LossReason::Deposed
+                LossReason::LeaderDeposed
             };
             loss.send_if_modified(|lost| lost.is_none() && lost.replace(reason).is_none());
         }
@@ -254,17 +254,17 @@ where
         }
     }
 
-    fn leader(&self) -> Option<Term> {
+    fn leader_term(&self) -> Option<Term> {
         *self.leader.borrow()
     }
 
-    fn on_shutdown(&mut self) -> Option<P::Command> {
+    fn handover_command(&mut self) -> Option<P::Command> {
         P::Command::for_election(election::Command::Resign)
     }
 
     fn on_failure(&mut self, failure: &NodeFailure) {
         let reason = match failure {
-            NodeFailure::Evicted(evicted) => LossReason::Superseded(*evicted),
+            NodeFailure::Evicted(evicted) => LossReason::Evicted(*evicted),
             _ => LossReason::NodeStopped,
         };
         for queue in self.queues.values() {

@@ -31,7 +31,7 @@ pub struct NodeComponents<P: Protocol, App: Application<P>> {
     /// Function that returns the peers that the process suspects. The node records changes of this
     /// set in the trace, and derives the live peers from it. `None` if the process has no failure
     /// detector of its own.
-    pub suspected: Option<SuspectedPeersFn<P>>,
+    pub suspected_peers_fn: Option<SuspectedPeersFn<P>>,
 }
 
 /// Function that returns the peers that the failure detector of a process suspects.
@@ -56,7 +56,7 @@ impl<P: Protocol, App: Application<P>> NodeComponents<P, App> {
             requests,
             trace_sink,
             injection,
-            suspected,
+            suspected_peers_fn: suspected,
         }
     }
 }

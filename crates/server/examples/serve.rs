@@ -10,6 +10,6 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         None => Config::default(),
     };
     let server = Server::start(&config).await?;
-    println!("serves clients at {}", server.addresses()[0]);
+    println!("serves clients at {}", server.client_addresses()[0]);
     Ok(server.run(async { drop(tokio::signal::ctrl_c().await) }).await?)
 }

@@ -21,7 +21,7 @@ use thiserror::Error;
 
 use crate::config::{Config, ConfigError};
 use crate::log::snapshot;
-use crate::log::state::ClientUrls;
+use crate::log::state::ClientUrlsByProcess;
 use crate::member::{LOG_STATE_SCHEMA, state_owner};
 
 /// Length of a page of the file, in bytes. Clients of etcd expect this length.
@@ -205,7 +205,7 @@ impl Backup {
         let owner = state_owner(config, &validated);
         let store = self.store.into_new_cluster(revision_bump);
         let revision = store.revision();
-        let state = snapshot::encode(&ClientUrls::new(), &store.snapshot());
+        let state = snapshot::encode(&ClientUrlsByProcess::new(), &store.snapshot());
         create_restored_directory(&path, &owner, state)?;
         Ok(revision)
     }

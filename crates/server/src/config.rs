@@ -204,7 +204,7 @@ pub enum ConfigError {
     },
     /// An option is missing, invalid, or not supported by this build. The text states the problem.
     #[error("{0}")]
-    Incomplete(&'static str),
+    OptionProblem(&'static str),
     /// A certificate or key cannot be used.
     #[error("{option}: {path}: {reason}")]
     Certificate {
@@ -270,7 +270,7 @@ pub struct ValidatedConfig {
     /// Client URLs that the cluster publishes for this member.
     pub client_urls: Vec<String>,
     /// Origins whose web pages may read responses over HTTP. The origin `*` means all origins.
-    pub origins: Vec<String>,
+    pub cors_origins: Vec<String>,
     /// Limits of the store and of requests.
     pub limits: ConfiguredLimits,
 }
@@ -308,7 +308,7 @@ pub struct ConfiguredMember {
     /// peer URL of this member.
     pub peer_url: String,
     /// Address at which this process dials the member, as `host:port`.
-    pub address: String,
+    pub dial_address: String,
 }
 
 impl Config {
@@ -376,7 +376,12 @@ impl Config {
             me,
             directory: directory.unwrap_or_else(|| format!("{}.tenure", self.name).into()),
             client_urls: advertised.iter().map(Url::to_string).collect(),
-            origins: self.cors.split(',').filter(|it| !it.is_empty()).map(str::to_owned).collect(),
+            cors_origins: self
+                .cors
+                .split(',')
+                .filter(|it| !it.is_empty())
+                .map(str::to_owned)
+                .collect(),
             limits: self.limits()?,
         })
     }
@@ -389,14 +394,14 @@ impl Config {
             return Err(ConfigError::Timeouts { heartbeat, election });
         }
         if self.name.is_empty() {
-            return Err(ConfigError::Incomplete("--name must not be empty"));
+            return Err(ConfigError::OptionProblem("--name must not be empty"));
         }
         if self.data_dir.is_none() && !is_directory_name(&self.name) {
             return Err(ConfigError::UnusableName(self.name.clone()));
         }
         if self.auth_token_ttl == 0 {
             let reason = "invalid value '0' for --auth-token-ttl: expected at least 1 second";
-            return Err(ConfigError::Incomplete(reason));
+            return Err(ConfigError::OptionProblem(reason));
         }
         Ok(())
     }
@@ -413,7 +418,7 @@ impl Config {
             let reason = "peer URLs with https require keys, not certificates: set \
                           --peer-private-key and --peer-public-keys on all members (tenure keys \
                           new)";
-            return Err(ConfigError::Incomplete(reason));
+            return Err(ConfigError::OptionProblem(reason));
         }
         Ok(urls)
     }
@@ -432,7 +437,7 @@ impl Config {
     ) -> Result<Option<Certificates>, ConfigError> {
         let certificates = self.certificates()?;
         let lacks = |urls: &[Url]| certificates.is_none() && urls.iter().any(Url::is_tls);
-        Err(ConfigError::Incomplete(if lacks(clients) {
+        Err(ConfigError::OptionProblem(if lacks(clients) {
             "--listen-client-urls with https requires --cert-file and --key-file"
         } else if lacks(metrics) {
             "--listen-metrics-urls with https requires --cert-file and --key-file"
@@ -442,7 +447,7 @@ impl Config {
     }
 
     fn certificates(&self) -> Result<Option<Certificates>, ConfigError> {
-        let incomplete = |reason| Err(ConfigError::Incomplete(reason));
+        let incomplete = |reason| Err(ConfigError::OptionProblem(reason));
         if self.client_cert_auth && self.trusted_ca_file.is_none() {
             return incomplete("--client-cert-auth requires --trusted-ca-file");
         }
@@ -463,7 +468,7 @@ impl Config {
             (None, None) => Ok(false),
             _ => {
                 let reason = "--peer-private-key and --peer-public-keys must be given together";
-                Err(ConfigError::Incomplete(reason))
+                Err(ConfigError::OptionProblem(reason))
             }
         }
     }
@@ -505,7 +510,7 @@ impl Config {
                 id: hash_id(&[&self.initial_cluster_token, name, &url.to_string()]),
                 name: name.to_owned(),
                 peer_url: url.to_string(),
-                address,
+                dial_address: address,
             });
         }
         if self.initial_cluster.is_none() {
@@ -560,7 +565,7 @@ impl Config {
     fn dial_address(&self, name: &str) -> Result<Option<String>, ConfigError> {
         for item in self.dial_peers.iter().flat_map(|all| all.split(',')) {
             let reason = "invalid --dial-peers: expected NAME=HOST:PORT, separated by commas";
-            let (peer, address) = item.split_once('=').ok_or(ConfigError::Incomplete(reason))?;
+            let (peer, address) = item.split_once('=').ok_or(ConfigError::OptionProblem(reason))?;
             if peer == name {
                 return Ok(Some(address.to_owned()));
             }

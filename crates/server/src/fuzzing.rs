@@ -7,7 +7,7 @@ use tenure_algorithms::agreement::relayed_log::Message as PeerMessage;
 use tenure_etcd::{etcdserverpb as rpc, tenure, v3electionpb, v3lockpb};
 
 use crate::auth::secrets;
-use crate::log::request::{LeaderRequest, LeaderResponse, LogEntry, ReleaseNotice};
+use crate::log::request::{LeaderRequest, LogEntry, LogTaskResponse, ReleaseNotice};
 use crate::log::snapshot;
 use crate::net::gateway;
 
@@ -63,13 +63,13 @@ pub fn check_peer_messages(bytes: &[u8]) {
     }
     round_trip::<PeerMessage>(bytes);
     round_trip::<LeaderRequest>(bytes);
-    round_trip::<LeaderResponse>(bytes);
+    round_trip::<LogTaskResponse>(bytes);
     round_trip::<LogEntry>(bytes);
     round_trip::<ReleaseNotice>(bytes);
 }
 
 /// Decodes the bytes as a snapshot, which a member reads from another member or from the disk.
-pub fn snapshot(bytes: &[u8]) {
+pub fn check_snapshot(bytes: &[u8]) {
     // With the header in front, more inputs pass the check of the header.
     let whole = [&[0][..], b"tnstore\x04", bytes].concat();
     for bytes in [bytes, &whole] {
@@ -81,7 +81,7 @@ pub fn snapshot(bytes: &[u8]) {
 }
 
 /// Verifies the bytes as the token of a user. No token is valid, because the store has no users.
-pub fn token(bytes: &[u8]) {
+pub fn check_token(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let store = tenure_store::Store::default();
     assert!(

@@ -96,12 +96,12 @@ impl Server {
 
     /// Returns the addresses of the listeners for clients, with the ports that the system chose for
     /// port 0.
-    pub fn addresses(&self) -> &[SocketAddr] {
+    pub fn client_addresses(&self) -> &[SocketAddr] {
         &self.addresses
     }
 
     /// Returns the addresses of the listeners for clients as URLs.
-    pub fn urls(&self) -> Vec<String> {
+    pub fn client_listener_urls(&self) -> Vec<String> {
         urls(&self.listeners)
     }
 
@@ -153,7 +153,7 @@ impl Server {
                 ended
             }
             None => {
-                member.shut_down().await;
+                member.request_shutdown().await;
                 // New clients use other members. Until the log ends, this member responds to its
                 // open calls, and forwards requests to the new leader.
                 drop(serving);

@@ -20,7 +20,7 @@ fn name(place: u64) -> u64 {
 }
 
 fn main() {
-    let mut lessor = Lessor::new(CheckpointInterval { count: 1, min_length: 1 });
+    let mut lessor = Lessor::new(CheckpointInterval { ttl_divisor: 1, min_length: 1 });
     let mut timers = Timers::default();
     let grants = measure(|| {
         for place in 0..LEASES {
@@ -38,7 +38,7 @@ fn main() {
     let started = Instant::now();
     for place in 0..LEASES {
         match lessor.renew(name(place)) {
-            RenewalOutcome::Accepted { part } => {
+            RenewalOutcome::Accepted { part_length: part } => {
                 timers.arm(name(place), (place + 2 * part * LEASES) as u32)
             }
             other => panic!("the full TTL is left, not {other:?}"),

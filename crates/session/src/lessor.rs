@@ -27,7 +27,7 @@ use alloc::collections::BTreeMap;
 pub struct CheckpointInterval {
     /// Divisor that determines the length of a part, at least 1. Each part has the length TTL /
     /// `count`, rounded down, but at least `min_length`. Only the last part may be shorter.
-    pub count: u64,
+    pub ttl_divisor: u64,
     /// Lower bound on the length of a part, at least 1. Only the last part may be shorter, if less
     /// of the lease is left.
     pub min_length: u64,
@@ -35,12 +35,12 @@ pub struct CheckpointInterval {
 
 impl CheckpointInterval {
     /// Parts of a tenth of the TTL each, but at least one unit long.
-    pub const TENTHS: CheckpointInterval = CheckpointInterval { count: 10, min_length: 1 };
+    pub const TENTHS: CheckpointInterval = CheckpointInterval { ttl_divisor: 10, min_length: 1 };
 
     /// Returns the length of the next part of a lease. `left` is the remaining time of the lease at
     /// the start of this part. Returns 0 if no time is left.
     fn next(self, left: u64, ttl: u64) -> u64 {
-        (ttl / self.count).max(self.min_length).min(left)
+        (ttl / self.ttl_divisor).max(self.min_length).min(left)
     }
 }
 
@@ -51,7 +51,7 @@ pub enum RenewalOutcome {
     Accepted {
         /// Time until the timer of the lease must fire, in the unit of the TTL. It is the length of
         /// the first [part](CheckpointInterval) of the lease.
-        part: u64,
+        part_length: u64,
     },
     /// The renewal can be confirmed once a log entry has recorded the full TTL. The caller must
     /// propose this entry.
@@ -186,7 +186,7 @@ impl<Id: Ord + Copy> Lessor<Id> {
             return RenewalOutcome::NeedsCheckpoint { ttl };
         }
         state.left = ttl;
-        RenewalOutcome::Accepted { part: self.checkpoint_interval.next(ttl, ttl) }
+        RenewalOutcome::Accepted { part_length: self.checkpoint_interval.next(ttl, ttl) }
     }
 
     /// Handles the timer of a lease, and returns the entry that the caller must propose. The timer
@@ -232,7 +232,7 @@ mod tests {
     fn lease_runs_out_in_parts_unless_renewed() {
         let mut lessor = Lessor::new(CheckpointInterval::TENTHS);
         assert_eq!(lessor.start_countdown('a', 2, 2), Some(1));
-        assert_eq!(lessor.renew('a'), RenewalOutcome::Accepted { part: 1 });
+        assert_eq!(lessor.renew('a'), RenewalOutcome::Accepted { part_length: 1 });
         assert_eq!(lessor.on_timer('a', 0), LeaseProposal::Checkpoint { left: 1, part: 1 });
         let noted = RenewalOutcome::NeedsCheckpoint { ttl: 2 };
         assert_eq!(lessor.renew('a'), noted, "a new leader would count from one part");
@@ -258,7 +258,7 @@ mod tests {
         );
         assert_eq!(lessor.renew('a'), RenewalOutcome::Pending);
         assert_eq!(lessor.on_expiry_rejected('a', 3), Some(1));
-        assert_eq!(lessor.renew('a'), RenewalOutcome::Accepted { part: 1 });
+        assert_eq!(lessor.renew('a'), RenewalOutcome::Accepted { part_length: 1 });
         assert_eq!(lessor.on_expiry_rejected('a', 3), None, "the same end, proposed twice");
     }
 
@@ -275,7 +275,7 @@ mod tests {
         assert_eq!(lessor.on_expiry_rejected('a', 3), None);
         assert_eq!(lessor.renew('a'), RenewalOutcome::Pending, "the second end is pending");
         assert_eq!(lessor.on_expiry_rejected('a', 5), Some(1));
-        assert_eq!(lessor.renew('a'), RenewalOutcome::Accepted { part: 1 });
+        assert_eq!(lessor.renew('a'), RenewalOutcome::Accepted { part_length: 1 });
     }
 
     #[test]

@@ -104,7 +104,7 @@ impl Session {
     }
 
     /// Returns the number of the last request; 0 before the first request.
-    pub const fn round(&self) -> u64 {
+    pub const fn last_request_number(&self) -> u64 {
         self.round
     }
 

@@ -107,7 +107,7 @@ fn resized(settings: &Settings, size: u32) -> Option<Settings> {
     }
     let mut small = settings.clone();
     let custom = &settings.instrumentation.custom;
-    if custom.iter().any(|property| property.inputs().identities) {
+    if custom.iter().any(|property| property.inputs().process_identities) {
         return None;
     }
     let stays = |process: &ProcessId| process.0 < size;

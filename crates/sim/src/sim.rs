@@ -5,7 +5,8 @@ use std::io::Write;
 use tenure_core::monitors::LinksOnly;
 use tenure_core::service::{election, mutex, office};
 use tenure_core::{
-    Algorithm, Card, CostBound, Monitor, ProcessId, Protocol, RequiredInput, Service, Timestamped,
+    Algorithm, Card, CostBound, ExposesLogicalClock, Monitor, ProcessId, Protocol, RequiredInput,
+    Service,
 };
 use tenure_trace::{
     Header, RecordKind, RecordableProtocol, ServiceCommand, TraceSource, WriteError,
@@ -116,7 +117,7 @@ impl<P: RecordableProtocol> Simulation<P> {
     /// Sets the command-line options of the algorithm and of its group. The header of the trace
     /// contains these options, so that a reader of the trace can recreate the processes.
     #[must_use]
-    pub fn with_options(mut self, options: Vec<String>) -> Self {
+    pub fn with_header_options(mut self, options: Vec<String>) -> Self {
         self.options = options;
         self
     }
@@ -310,7 +311,7 @@ impl<P: RecordableProtocol> Simulation<P> {
         let most_bypass = self.settings.bypass_bounds().into_iter().min();
         let promises = instrumentation.properties.iter().flatten();
         let carried = self.settings.network.graph.as_ref().map(NetworkGraph::graph);
-        let links = instrumentation.links.as_ref();
+        let links = instrumentation.allowed_links.as_ref();
         let graph = carried.or_else(|| links.and_then(LinksOnly::graph));
         // Omits promises about the number of messages. The simulator itself judges these promises,
         // because a reader of the trace judges only events.
@@ -332,7 +333,7 @@ impl<P: RecordableProtocol> Simulation<P> {
     }
 }
 
-impl<P: Timestamped> Simulation<P>
+impl<P: ExposesLogicalClock> Simulation<P>
 where
     P: RecordableProtocol,
 {

@@ -52,14 +52,14 @@ fn warm_run_allocates_nothing() {
         assert_eq!(long.count_total, short.count_total, "{what}: {short:?}, {long:?}");
     };
     let mut permission = endless(8);
-    permission.instrumentation.order = GroupSizeCondition::Never;
+    permission.instrumentation.order_check = GroupSizeCondition::Never;
     permission.network.duplication = Chance::with_probability(0.01);
     permission.time.drift_ppm = 100;
     let run = |events| allocated::<Permission>(Rule::Stamps, &permission, events);
     same(run(200_000), run(600_000), "permission of all");
     let mut ring = endless(8);
     ring.network.order = Some(tenure_core::ChannelOrder::Fifo);
-    ring.instrumentation.order = GroupSizeCondition::Never;
+    ring.instrumentation.order_check = GroupSizeCondition::Never;
     let run = |events| allocated::<Ring>((), &ring, events);
     same(run(200_000), run(600_000), "the token ring");
 }
@@ -68,7 +68,7 @@ fn warm_run_allocates_nothing() {
 fn allocation_test_can_fail() {
     // The monitors of order copy a vector clock at each request, so longer runs allocate more.
     let mut clocked = endless(4);
-    clocked.instrumentation.order = GroupSizeCondition::Always;
+    clocked.instrumentation.order_check = GroupSizeCondition::Always;
     let run = |events| allocated::<Permission>(Rule::Stamps, &clocked, events).count_total;
     assert!(run(60_000) > run(20_000));
 }

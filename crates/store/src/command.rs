@@ -7,7 +7,7 @@ use crate::alarm::AlarmChange;
 use crate::bytes::Bytes;
 use crate::claim::LockMode;
 use crate::lease::LeaseId;
-use crate::range::Range;
+use crate::range::RangeRead;
 use crate::span::KeySpan;
 
 /// Command in a log entry. [`Store::apply`](crate::Store::apply) executes it.
@@ -145,7 +145,7 @@ pub struct Txn {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum TxnOperation {
     /// Reads the keys of a range.
-    Range(Range),
+    Range(RangeRead),
     /// Writes a key.
     Put(Put),
     /// Deletes all keys of a span.

@@ -57,7 +57,7 @@ pub use outcome::{
     TxnResult,
 };
 pub use queue::LockQueue;
-pub use range::{Range, RangeResult, SortOrder, SortTarget};
+pub use range::{RangeRead, RangeResult, SortOrder, SortTarget};
 pub use read::PendingRead;
 #[cfg(feature = "serde")]
 pub use snapshot::Snapshot;

@@ -27,7 +27,7 @@ pub struct ApplyOutcome {
     /// of them held the lock, and others waited. The caller must notify the clients that waited.
     pub ended: Vec<Claim>,
     /// Changes of leases, in order. The leader needs them to count the remaining times.
-    pub leases: Vec<LeaseChange>,
+    pub lease_changes: Vec<LeaseChange>,
 }
 
 /// Change of a lease. The leader counts the remaining times of leases, so it must handle each
@@ -83,7 +83,7 @@ pub enum CommandResult {
     Expired {
         /// Number of leases that this command has ended. The other leases of the command continue
         /// or did not exist.
-        leases: u64,
+        ended_lease_count: u64,
     },
     /// The remaining times were recorded. The store ignored outdated times, times of another term,
     /// and times of leases that do not exist.
@@ -93,7 +93,7 @@ pub enum CommandResult {
         /// The claim. If it existed before, it keeps its fencing token.
         claim: Claim,
         /// True if the claim holds the lock.
-        is_held: bool,
+        holds_lock: bool,
     },
     /// Users, roles or the authentication were changed.
     AccessChanged,

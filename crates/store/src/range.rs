@@ -10,7 +10,7 @@ use crate::span::KeySpan;
 /// all keys of the span at the current revision, in the order of their names.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Range {
+pub struct RangeRead {
     /// Keys to read.
     pub span: KeySpan,
     /// Revision to read at; 0 for the current one.
@@ -86,10 +86,10 @@ pub struct RangeResult {
     pub count: u64,
 }
 
-impl Range {
+impl RangeRead {
     /// Creates a read of these keys at the current revision.
     pub fn of(span: KeySpan) -> Self {
-        Range { span, ..Range::default() }
+        RangeRead { span, ..RangeRead::default() }
     }
 
     /// Returns true if the limit applies only after the keys of the span are filtered and sorted.

@@ -8,16 +8,16 @@ use crate::bytes::Bytes;
 use crate::error::Error;
 use crate::kv::{Event, KeyValue};
 use crate::queue::LockQueue;
-use crate::range::{Range, RangeResult, SortOrder, SortTarget};
+use crate::range::{RangeRead, RangeResult, SortOrder, SortTarget};
 use crate::span::KeySpan;
 use crate::store::Store;
-use crate::validation::check_has_key;
+use crate::validation::check_first_key_not_empty;
 
 /// A read whose keys have been copied from the store. [`PendingRead::finish`] computes the result
 /// without the store, so the caller may release its lock on the store first.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct PendingRead {
-    range: Range,
+    range: RangeRead,
     revision: u64,
     kvs: Vec<Arc<KeyValue>>,
     /// Number of keys in the span of the read. 0 for a read of a past revision, because
@@ -64,7 +64,7 @@ impl Store {
     /// # Errors
     ///
     /// The errors of [`Store::collect_range`].
-    pub fn range(&self, range: &Range) -> Result<RangeResult, Error> {
+    pub fn range(&self, range: &RangeRead) -> Result<RangeResult, Error> {
         self.collect_range(range).map(PendingRead::finish)
     }
 
@@ -76,10 +76,10 @@ impl Store {
     /// [`Error::EmptyKey`] if the first key of the span is empty. [`Error::Compacted`] if the
     /// history does not contain the requested revision any more. [`Error::FutureRevision`] if the
     /// requested revision does not exist yet.
-    pub fn collect_range(&self, range: &Range) -> Result<PendingRead, Error> {
-        check_has_key(&range.span)?;
+    pub fn collect_range(&self, range: &RangeRead) -> Result<PendingRead, Error> {
+        check_first_key_not_empty(&range.span)?;
         self.history.check_revision_readable(range.revision, self.revision)?;
-        Ok(self.read(range, &[]))
+        Ok(self.collect_keys(range, &[]))
     }
 
     /// Returns a key with its value. `None` if the key does not exist.
@@ -97,7 +97,7 @@ impl Store {
 
     /// Collects the keys of a read. `own_events` contains the events that the running command has
     /// caused so far. It is empty if the read is not part of a command that changes the store.
-    pub(crate) fn read(&self, range: &Range, own_events: &[Event]) -> PendingRead {
+    pub(crate) fn collect_keys(&self, range: &RangeRead, own_events: &[Event]) -> PendingRead {
         let revision = self.revision + u64::from(!own_events.is_empty());
         let span = || Store::keys_in_span(&self.keys, &range.span);
         if range.revision > 0 && range.revision < revision {
@@ -124,8 +124,8 @@ impl Store {
     /// Serves a read of the oldest or newest keys of a queue from its [`LockQueue`], without a scan
     /// of all its keys. Such reads are frequent, because each waiting client sends one. Returns
     /// `None` if the read is of another kind or the queue does not exist.
-    fn read_queue(&self, range: &Range, revision: u64) -> Option<PendingRead> {
-        let Range { limit, order, max_create_revision, .. } = range;
+    fn read_queue(&self, range: &RangeRead, revision: u64) -> Option<PendingRead> {
+        let RangeRead { limit, order, max_create_revision, .. } = range;
         let queue = self.queue_for_range(range)?;
         let all = queue.keys(*max_create_revision).filter_map(|key| self.keys.get(key));
         let max_keys = usize::try_from(*limit).unwrap_or(usize::MAX).saturating_add(1);
@@ -139,8 +139,8 @@ impl Store {
     /// Returns the queue of a lock or election, if `range` reads the oldest or newest keys of this
     /// queue. Returns `None` for any other read, or if the queue does not exist. The caller must
     /// check that the read concerns the current revision.
-    pub(crate) fn queue_for_range(&self, range: &Range) -> Option<&LockQueue> {
-        let Range { span, limit, order, target, .. } = range;
+    pub(crate) fn queue_for_range(&self, range: &RangeRead) -> Option<&LockQueue> {
+        let RangeRead { span, limit, order, target, .. } = range;
         let others = [range.min_mod_revision, range.max_mod_revision, range.min_create_revision];
         let is_queue_read = *target == SortTarget::Create && *limit > 0 && others == [0; 3];
         let is_queue_read = is_queue_read && *order != SortOrder::None;

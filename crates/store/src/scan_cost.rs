@@ -2,7 +2,7 @@
 //! number of expensive reads that run at the same time.
 
 use crate::command::{Txn, TxnOperation};
-use crate::range::Range;
+use crate::range::RangeRead;
 use crate::span::KeySpan;
 use crate::store::Store;
 
@@ -23,7 +23,7 @@ impl Txn {
 impl Store {
     /// Returns an estimate of the number of keys and events that a read must scan, but at most
     /// `max`. A read of a past revision counts all events of the history.
-    pub fn range_scan_cost(&self, range: &Range, max: usize) -> usize {
+    pub fn range_scan_cost(&self, range: &RangeRead, max: usize) -> usize {
         let limit = usize::try_from(range.limit).unwrap_or(usize::MAX).saturating_add(1);
         match self.queue_for_range(range).filter(|_| range.revision == 0) {
             Some(queue) => queue.len().min(limit).min(max),
@@ -68,10 +68,10 @@ mod tests {
     #[test]
     fn ranges_and_past_reads_are_not_single_key_reads() {
         let read =
-            |range: Range| Txn { success: vec![TxnOperation::Range(range)], ..Txn::default() };
-        let one = read(Range::of(KeySpan::single("a")));
-        let past = read(Range { revision: 1, ..Range::of(KeySpan::single("a")) });
-        let many = read(Range::of(KeySpan::prefix("a")));
+            |range: RangeRead| Txn { success: vec![TxnOperation::Range(range)], ..Txn::default() };
+        let one = read(RangeRead::of(KeySpan::single("a")));
+        let past = read(RangeRead { revision: 1, ..RangeRead::of(KeySpan::single("a")) });
+        let many = read(RangeRead::of(KeySpan::prefix("a")));
         let nested =
             |txn: &Txn| Txn { failure: vec![TxnOperation::Txn(txn.clone())], ..Txn::default() };
         assert!(one.reads_single_keys_only() && nested(&one).reads_single_keys_only());

@@ -15,7 +15,7 @@ use crate::lease::{Lease, LeaseId, Leases, MAX_TTL_SECONDS};
 use crate::outcome::{ApplyOutcome, CommandResult, LeaseChange};
 use crate::queue::{LockQueue, LockQueues};
 use crate::txn::{
-    RevisionBuilder, check_adopted_keys, check_kept_key_exists, check_lease_exists, new_queue_name,
+    NextRevision, check_adopted_keys, check_kept_key_exists, check_lease_exists, new_queue_name,
 };
 use crate::watch::{HistoryCompacted, PastEvents, WatchFilter};
 
@@ -110,11 +110,11 @@ impl Store {
         let checked = command.validate(self.limits.max_operations);
         let checked = checked.and_then(|()| self.authorize_command(principal, &command));
         let checked = checked.and_then(|()| self.check_nospace_alarm(&command));
-        let mut revision = RevisionBuilder::new(self);
+        let mut revision = NextRevision::new(self);
         let result = checked.and_then(|()| revision.apply(command));
         let mut outcome = revision.finish(result);
-        if let Ok(CommandResult::Enqueued { claim, is_held }) = &mut outcome.result {
-            *is_held = self.is_held(claim);
+        if let Ok(CommandResult::Enqueued { claim, holds_lock: is_held }) = &mut outcome.result {
+            *is_held = self.is_holder(claim);
         }
         outcome
     }
@@ -214,7 +214,7 @@ impl Store {
     }
 
     /// Returns true if this claim exists and holds its lock.
-    pub fn is_held(&self, claim: &Claim) -> bool {
+    pub fn is_holder(&self, claim: &Claim) -> bool {
         let kv = self.keys.get(&claim.key).filter(|kv| kv.create_revision == claim.fence);
         let queue = self.queues.get(&claim.name);
         kv.zip(queue).is_some_and(|(kv, queue)| queue.is_holder(kv))
@@ -272,7 +272,7 @@ impl Store {
     }
 }
 
-impl RevisionBuilder<'_> {
+impl NextRevision<'_> {
     fn apply(&mut self, command: Command) -> Result<CommandResult, Error> {
         match command {
             Command::Put(put) => {
@@ -291,7 +291,7 @@ impl RevisionBuilder<'_> {
             },
             Command::Expire { term, leases } => {
                 let ended = leases.iter().filter(|expiry| self.expire(term, expiry));
-                Ok(CommandResult::Expired { leases: ended.count() as u64 })
+                Ok(CommandResult::Expired { ended_lease_count: ended.count() as u64 })
             }
             Command::Checkpoint { term, leases } => {
                 if term == self.store.applied.term {
@@ -401,6 +401,6 @@ impl RevisionBuilder<'_> {
         }
         let claim = self.store.keys.get(&key).and_then(|kv| claim_of(kv));
         let claim = claim.expect("the key of a claim is a claim");
-        Ok(CommandResult::Enqueued { claim, is_held: false })
+        Ok(CommandResult::Enqueued { claim, holds_lock: false })
     }
 }

@@ -14,7 +14,7 @@ use crate::outcome::{
     TxnResult,
 };
 use crate::queue::LockQueueUpdate;
-use crate::range::Range;
+use crate::range::RangeRead;
 use crate::read::PendingRead;
 use crate::size::quota_key_size;
 use crate::span::KeySpan;
@@ -29,19 +29,19 @@ const MAX_ADOPTED_KEYS: usize = 1 << 20;
 
 /// The changes of one command, which share the next revision of the store. Each method changes the
 /// store at once. A command must therefore pass all its checks before its first change.
-/// [`RevisionBuilder::finish`] completes the revision.
+/// [`NextRevision::finish`] completes the revision.
 #[derive(Debug)]
-pub(crate) struct RevisionBuilder<'a> {
+pub(crate) struct NextRevision<'a> {
     pub(crate) store: &'a mut Store,
     pub(crate) events: Vec<Event>,
     pub(crate) lease_changes: Vec<LeaseChange>,
     queue_changes: LockQueueUpdate,
 }
 
-impl<'a> RevisionBuilder<'a> {
+impl<'a> NextRevision<'a> {
     pub(crate) fn new(store: &'a mut Store) -> Self {
         let (events, lease_changes) = (Vec::new(), Vec::new());
-        RevisionBuilder { store, events, lease_changes, queue_changes: LockQueueUpdate::default() }
+        NextRevision { store, events, lease_changes, queue_changes: LockQueueUpdate::default() }
     }
 
     /// Returns the revision of the store after the changes so far. It is the present revision as
@@ -60,9 +60,16 @@ impl<'a> RevisionBuilder<'a> {
             let (revision, limits) = (self.store.revision, self.store.limits);
             self.store.history.push_revision(revision, &self.events, &limits);
         }
-        let RevisionBuilder { store, events, lease_changes: leases, queue_changes } = self;
+        let NextRevision { store, events, lease_changes: leases, queue_changes } = self;
         let LockQueueUpdate { granted, ended, .. } = queue_changes;
-        ApplyOutcome { revision: store.revision, result, events, granted, ended, leases }
+        ApplyOutcome {
+            revision: store.revision,
+            result,
+            events,
+            granted,
+            ended,
+            lease_changes: leases,
+        }
     }
 
     fn record(&mut self, event: Event) {
@@ -135,7 +142,7 @@ impl<'a> RevisionBuilder<'a> {
         for operation in selected_branch(txn, succeeded) {
             results.push(match operation {
                 TxnOperation::Range(range) => {
-                    TxnOperationResult::Range(self.store.read(range, &self.events))
+                    TxnOperationResult::Range(self.store.collect_keys(range, &self.events))
                 }
                 TxnOperation::Put(put) => TxnOperationResult::Put(self.put(put)),
                 TxnOperation::Delete(delete) => TxnOperationResult::Delete(self.delete(delete)),
@@ -170,7 +177,7 @@ impl Store {
     fn run(&self, txn: &Txn, outcomes: &mut impl Iterator<Item = bool>) -> TxnResult<PendingRead> {
         let succeeded = outcomes.next().unwrap_or(false);
         let execute = |operation: &TxnOperation| match operation {
-            TxnOperation::Range(range) => TxnOperationResult::Range(self.read(range, &[])),
+            TxnOperation::Range(range) => TxnOperationResult::Range(self.collect_keys(range, &[])),
             TxnOperation::Txn(txn) => TxnOperationResult::Txn(self.run(txn, outcomes)),
             TxnOperation::Put(_) | TxnOperation::Delete(_) => {
                 panic!("a transaction that writes needs a log entry")
@@ -233,7 +240,7 @@ pub(crate) fn check_range_revisions(
 ) -> Result<(), Error> {
     for operation in selected_branch(txn, outcomes.next().unwrap_or(false)) {
         match operation {
-            TxnOperation::Range(Range { revision, .. }) => {
+            TxnOperation::Range(RangeRead { revision, .. }) => {
                 store.history.check_revision_readable(*revision, store.revision)?;
             }
             TxnOperation::Txn(txn) => check_range_revisions(store, txn, outcomes)?,

@@ -27,7 +27,7 @@ impl Command {
     pub fn validate(&self, max_operations: usize) -> Result<(), Error> {
         match self {
             Command::Put(put) => put.validate(),
-            Command::Delete(delete) => check_has_key(&delete.span),
+            Command::Delete(delete) => check_first_key_not_empty(&delete.span),
             Command::Txn(txn) => txn.validate(max_operations),
             Command::Enqueue(enqueue) if !is_valid_name(&enqueue.name) => Err(Error::NameTooDeep),
             _ => Ok(()),
@@ -82,19 +82,19 @@ impl Txn {
     fn check_sizes(&self, max_operations: usize) -> Result<(), Error> {
         let size = self.compare.len().max(self.success.len()).max(self.failure.len());
         let left = max_operations.checked_sub(size).ok_or(Error::TooManyOperations)?;
-        self.compare.iter().try_for_each(|compare| check_has_key(&compare.span))?;
+        self.compare.iter().try_for_each(|compare| check_first_key_not_empty(&compare.span))?;
         let operations = self.success.iter().chain(&self.failure);
         operations.into_iter().try_for_each(|operation| match operation {
-            TxnOperation::Range(range) => check_has_key(&range.span),
+            TxnOperation::Range(range) => check_first_key_not_empty(&range.span),
             TxnOperation::Put(put) => put.validate(),
-            TxnOperation::Delete(delete) => check_has_key(&delete.span),
+            TxnOperation::Delete(delete) => check_first_key_not_empty(&delete.span),
             TxnOperation::Txn(txn) => txn.check_sizes(left),
         })
     }
 }
 
 /// Returns an error if the first key of the span is empty.
-pub(crate) fn check_has_key(span: &KeySpan) -> Result<(), Error> {
+pub(crate) fn check_first_key_not_empty(span: &KeySpan) -> Result<(), Error> {
     if span.key.is_empty() { Err(Error::EmptyKey) } else { Ok(()) }
 }
 
@@ -246,7 +246,7 @@ mod tests {
 
     use super::*;
     use crate::command::Delete;
-    use crate::range::Range;
+    use crate::range::RangeRead;
 
     #[test]
     fn rejects_duplicate_puts_and_deleted_keys() {
@@ -299,7 +299,7 @@ mod tests {
 
     #[test]
     fn nested_operations_share_one_limit() {
-        let read = || TxnOperation::Range(Range::of(KeySpan::single("a")));
+        let read = || TxnOperation::Range(RangeRead::of(KeySpan::single("a")));
         let txn = |success| Txn { success, ..Txn::default() };
         let nested = |many, each| txn(vec![TxnOperation::Txn(txn(vec![read(); each])); many]);
         assert_eq!(nested(8, 120).validate(128), Ok(()));

@@ -132,7 +132,7 @@ mod tests {
     fn outputs() -> Vec<(&'static str, String)> {
         let (header, records) = (header(), records());
         let mut show = RecordFormatter::new(&header);
-        (show.contents, show.states) = (true, true);
+        (show.shows_contents, show.shows_states) = (true, true);
         let lines: Vec<String> =
             records.iter().filter_map(|record| show.format_line(record)).collect();
         let mut verifier = TraceVerifier::new(&header);

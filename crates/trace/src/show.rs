@@ -4,8 +4,10 @@ use std::fmt::{self, Write};
 
 use serde::Serialize;
 use serde_json::Value;
-use tenure_core::service::{clock, commit, election, mutex, replication, stream, tree};
-use tenure_core::{Fence, ProcessId, Term, Verdict};
+use tenure_core::service::{
+    clock_synchronisation, commit, election, leader_tree, mutex, replicated_list, stream,
+};
+use tenure_core::{DetectorVerdict, Fence, ProcessId, Term};
 
 use crate::escaping::EscapingWriter;
 use crate::format::{
@@ -19,15 +21,15 @@ use crate::state::CompactTree;
 #[derive(Clone, Debug, Default)]
 pub struct RecordFormatter {
     /// Subjects whose records are formatted. Empty means all.
-    pub processes: Vec<Subject>,
+    pub subjects: Vec<Subject>,
     /// Names of record kinds or of messages. Only records with one of these names are formatted.
     /// Empty means all records.
-    pub kinds: Vec<String>,
+    pub kind_or_message_names: Vec<String>,
     /// True if lines include the contents of messages.
-    pub contents: bool,
+    pub shows_contents: bool,
     /// True if the output includes the records of states, which show the state of a process after a
     /// step. If `kinds` contains the name `state`, the output includes these records in any case.
-    pub states: bool,
+    pub shows_states: bool,
     /// Time that is displayed as 0. In virtual time it is 0. In real time it is the time of the
     /// first record, and `None` before that.
     start: Option<u64>,
@@ -56,7 +58,7 @@ impl RecordFormatter {
             .kind
             .message_record()
             .and_then(|message_record| message_record.content.as_deref())
-            && self.contents
+            && self.shows_contents
         {
             let _ = write!(EscapingWriter(&mut line), ": {content}");
         }
@@ -67,11 +69,13 @@ impl RecordFormatter {
         let message =
             record.kind.message_record().map_or("", |message_record| &message_record.message);
         let name = record.kind.name();
-        let is_named = self.kinds.iter().any(|kind| kind == name || kind == message);
+        let is_named =
+            self.kind_or_message_names.iter().any(|kind| kind == name || kind == message);
         let is_state = matches!(record.kind, RecordKind::State(_));
-        let is_usual = if is_state { self.states } else { self.kinds.is_empty() };
+        let is_usual =
+            if is_state { self.shows_states } else { self.kind_or_message_names.is_empty() };
         (is_named || is_usual)
-            && (self.processes.is_empty() || self.processes.contains(&record.process))
+            && (self.subjects.is_empty() || self.subjects.contains(&record.process))
     }
 }
 
@@ -111,10 +115,12 @@ fn write_record(f: &mut impl Write, record: &Record) -> fmt::Result {
             write!(f, "{message} from {at} to {peer} is duplicated")
         }
         RecordKind::Timer(timer) => write!(f, "{at}'s timer {timer} fires"),
-        RecordKind::Suspicion { peer, verdict: Verdict::Suspect } => {
+        RecordKind::Suspicion { peer, verdict: DetectorVerdict::Suspect } => {
             write!(f, "{at} suspects {peer}")
         }
-        RecordKind::Suspicion { peer, verdict: Verdict::Trust } => write!(f, "{at} trusts {peer}"),
+        RecordKind::Suspicion { peer, verdict: DetectorVerdict::Trust } => {
+            write!(f, "{at} trusts {peer}")
+        }
         RecordKind::Mute => {
             write!(
                 f,
@@ -188,24 +194,24 @@ fn write_event(f: &mut impl Write, at: Subject, event: &EventData) -> fmt::Resul
 }
 
 fn describe_application_command(command: &ApplicationCommand) -> String {
-    use {clock::Command as Clock, commit::Command as Commit};
+    use {clock_synchronisation::Command as Clock, commit::Command as Commit};
     let words = match command {
         ApplicationCommand::Clock(Clock::Set { to }) => return format!("sets its clock to {to}"),
         ApplicationCommand::Clock(Clock::Synchronise) => "asks to synchronize the clocks",
         ApplicationCommand::Clock(Clock::Read) => "reads its clock",
-        ApplicationCommand::Replication(replication::Command::Write { value }) => {
+        ApplicationCommand::Replication(replicated_list::Command::Write { value }) => {
             return format!("asks to write {value}");
         }
         ApplicationCommand::Commit(Commit::Begin) => "asks for a transaction",
         ApplicationCommand::Commit(Commit::Veto) => "votes against transactions",
-        ApplicationCommand::Tree(tree::Command::Grow) => "asks for a tree",
+        ApplicationCommand::Tree(leader_tree::Command::Grow) => "asks for a tree",
     };
     words.to_owned()
 }
 
 fn describe_application_event(event: &ApplicationEvent) -> String {
-    use {clock::Event as Clock, commit::Event as Commit};
-    use {replication::Event as Replication, tree::Event as Tree};
+    use {clock_synchronisation::Event as Clock, commit::Event as Commit};
+    use {leader_tree::Event as Tree, replicated_list::Event as Replication};
     match event {
         ApplicationEvent::Clock(Clock::Adjusted { by, .. }) => format!("adjusts its clock by {by}"),
         ApplicationEvent::Clock(Clock::Shows { time }) => format!("sees {time} on its clock"),
@@ -296,7 +302,7 @@ mod tests {
     }
 
     fn formatted(who: impl Into<Subject>, kind: RecordKind) -> String {
-        let mut show = RecordFormatter { states: true, ..show() };
+        let mut show = RecordFormatter { shows_states: true, ..show() };
         let line = show.format_line(&Record::new(12_500_000, who, kind)).unwrap();
         line.trim_start().to_owned()
     }
@@ -321,7 +327,7 @@ mod tests {
     fn describes_every_event() {
         let entered = mutex::Event::Entered { fence: Fence(1, 2) };
         let sides = vec![vec![P1], vec![ProcessId(1), P3]];
-        let suspects = RecordKind::Suspicion { peer: P3, verdict: Verdict::Suspect };
+        let suspects = RecordKind::Suspicion { peer: P3, verdict: DetectorVerdict::Suspect };
         for (kind, description) in [
             (RecordKind::Command(mutex::Command::Enter.into()), "P1 asks to enter"),
             (RecordKind::Command(election::Command::Elect.into()), "P1 asks for an election"),
@@ -363,7 +369,7 @@ mod tests {
         let mut header = Header::new("central", Service::Mutex, 3, TraceSource::Node);
         header.clock = ClockUnit::Nanosecond;
         let mut show = RecordFormatter::new(&header);
-        show.kinds = vec!["crash".into()];
+        show.kind_or_message_names = vec!["crash".into()];
         assert_eq!(show.format_line(&Record::new(5_000_000_000, P1, RecordKind::Boot)), None);
         let line = show.format_line(&Record::new(5_002_000_000, P1, RecordKind::Crash)).unwrap();
         assert_eq!(line, "         2  P1 crashes");
@@ -377,10 +383,13 @@ mod tests {
             with(&mut show);
             show.format_line(&record).is_some()
         };
-        assert!(!shows_state(|_| {}) && !shows_state(|show| show.kinds = vec!["crash".into()]));
         assert!(
-            shows_state(|show| show.states = true)
-                && shows_state(|show| show.kinds = vec!["state".into()])
+            !shows_state(|_| {})
+                && !shows_state(|show| show.kind_or_message_names = vec!["crash".into()])
+        );
+        assert!(
+            shows_state(|show| show.shows_states = true)
+                && shows_state(|show| show.kind_or_message_names = vec!["state".into()])
         );
     }
 
@@ -392,16 +401,16 @@ mod tests {
             change(&mut show);
             show.format_line(&sent).is_some()
         };
-        assert!(passes(|show| show.processes = vec![Subject::Process(P3), Subject::Process(P1)]));
-        assert!(!passes(|show| show.processes = vec![Subject::Process(P3)]));
-        assert!(passes(|show| show.kinds = vec!["send".into()]));
-        assert!(passes(|show| show.kinds = vec!["request".into()]));
-        assert!(!passes(|show| show.kinds = vec!["reply".into()]));
+        assert!(passes(|show| show.subjects = vec![Subject::Process(P3), Subject::Process(P1)]));
+        assert!(!passes(|show| show.subjects = vec![Subject::Process(P3)]));
+        assert!(passes(|show| show.kind_or_message_names = vec!["send".into()]));
+        assert!(passes(|show| show.kind_or_message_names = vec!["request".into()]));
+        assert!(!passes(|show| show.kind_or_message_names = vec!["reply".into()]));
     }
 
     #[test]
     fn shows_message_contents_on_request() {
-        let mut show = RecordFormatter { contents: true, ..show() };
+        let mut show = RecordFormatter { shows_contents: true, ..show() };
         let line = show.format_line(&Record::new(0, P1, RecordKind::Send(request()))).unwrap();
         assert!(line.ends_with("P1 sends request to P3: {\"stamp\":[1,0]}"), "{line}");
     }

@@ -66,13 +66,13 @@ fn verified(what: &str, paths: &[PathBuf]) -> Verification {
 /// all earlier records.
 fn windowed(what: &str, paths: &[PathBuf]) -> String {
     let started = Instant::now();
-    let window = TraceWindow { events: Some(900_001..=900_400), ..TraceWindow::default() };
+    let window = TraceWindow { record_numbers: Some(900_001..=900_400), ..TraceWindow::default() };
     let view = DiagramOptions { window, clock: DiagramClock::Vector, ..DiagramOptions::default() };
     let layout = lay_out_files(paths, view).unwrap();
     let svg = layout.to_svg(TimeDirection::Right);
     let took = started.elapsed();
-    eprintln!("{what}: 400 of {} records drawn in {took:.2?}", layout.records);
-    assert_eq!((layout.records, layout.shown), (EVENTS, Some((900_001, 900_400))));
+    eprintln!("{what}: 400 of {} records drawn in {took:.2?}", layout.record_count);
+    assert_eq!((layout.record_count, layout.shown_records), (EVENTS, Some((900_001, 900_400))));
     assert!(took.as_secs() < 10, "{took:?}");
     svg
 }

@@ -16,7 +16,7 @@ use crate::token::AccessToken;
 #[derive(Clone, Debug)]
 pub(crate) struct RequestPolicy {
     /// Address to which the server is bound.
-    pub(crate) bound: IpAddr,
+    pub(crate) bound_address: IpAddr,
     /// Token that requests for data must contain. `None` if the server listens on a loopback
     /// address.
     pub(crate) token: Option<AccessToken>,
@@ -108,7 +108,7 @@ impl RequestPolicy {
             return true;
         }
         let Ok(address) = name.trim_matches(['[', ']']).parse::<IpAddr>() else { return false };
-        let (address, bound) = (address.to_canonical(), self.bound.to_canonical());
+        let (address, bound) = (address.to_canonical(), self.bound_address.to_canonical());
         address.is_loopback() || address == bound || bound.is_unspecified()
     }
 
@@ -167,7 +167,7 @@ mod tests {
     use super::*;
 
     fn is_own_host(bound: &str, host: &str) -> bool {
-        RequestPolicy { bound: bound.parse().unwrap(), token: None }.is_own_host(host)
+        RequestPolicy { bound_address: bound.parse().unwrap(), token: None }.is_own_host(host)
     }
 
     #[test]

@@ -89,7 +89,7 @@ impl Server {
         let token = (!to.to_canonical().is_loopback()).then(token).transpose()?;
         let listener = TcpListener::bind(requested).await.map_err(bind_error)?;
         let address = listener.local_addr().map_err(bind_error)?;
-        let policy = RequestPolicy { bound: to, token };
+        let policy = RequestPolicy { bound_address: to, token };
         let (head_timeout, body_timeout) = (connections::HEAD_TIMEOUT, body::BODY_TIMEOUT);
         Ok(Server { listener, address, policy, head_timeout, body_timeout })
     }

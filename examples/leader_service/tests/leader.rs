@@ -35,7 +35,7 @@ impl Service {
             ..Config::default()
         };
         let server = runtime.block_on(Server::start(&config)).expect("a member");
-        let endpoint = format!("http://{}", server.addresses()[0]);
+        let endpoint = format!("http://{}", server.client_addresses()[0]);
         runtime.spawn(server.run(std::future::pending()));
         Service { endpoint, _runtime: runtime, _folder: folder }
     }

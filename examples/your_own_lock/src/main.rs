@@ -14,7 +14,7 @@ use doorkeeper::{Doorkeeper, Mistake};
 use request_before_entry::RequestBeforeEntry;
 use tenure::algorithms::Variants;
 use tenure::algorithms::channel::Fifo;
-use tenure::core::theory::{Precision, Prediction, WorkloadKind};
+use tenure::core::theory::{Prediction, PredictionKind, WorkloadKind};
 use tenure::core::{Algorithm, Card, MessageCost, Strategy, ToleratedFaults, Topology};
 
 impl Algorithm for Doorkeeper {
@@ -24,7 +24,7 @@ impl Algorithm for Doorkeeper {
             topology: Topology::Star,
             faults: ToleratedFaults::none("stops when a process crashes or a message is lost"),
             messages: MessageCost::per_entry("3 (0 at the door)", 0, Some(3)).zero_if_alone(size),
-            variants: Variants::<Mistake>::declared(),
+            variants: Variants::<Mistake>::declarations(),
             ..Card::mutex("doorkeeper", "knock, and wait for the key", "of your own")
         }
     }
@@ -33,7 +33,7 @@ impl Algorithm for Doorkeeper {
     /// measured number. When the doorkeeper itself enters, it needs no messages.
     fn predicted_messages(_: &Self::Config, size: u32, scene: WorkloadKind) -> Option<Prediction> {
         let all_alike =
-            Prediction::fraction(Precision::Exact, 3 * u64::from(size - 1), size.into());
+            Prediction::fraction(PredictionKind::Exact, 3 * u64::from(size - 1), size.into());
         (scene == WorkloadKind::AllEquallyOften).then_some(all_alike)
     }
 }

@@ -46,7 +46,7 @@ fn claims_after_the_log(evidence: &Evidence) -> Option<String> {
     let mut left: BTreeMap<(&[u8], u64), u64> = BTreeMap::new();
     for (received, change) in &evidence.log {
         match change {
-            QueueChange::Queued { key, fence, .. } => {
+            QueueChange::AddedOrChanged { key, fence, .. } => {
                 fences.insert(key, *fence);
             }
             QueueChange::Left { key, .. } => {
@@ -123,7 +123,7 @@ mod tests {
 
     fn log(entries: &[(u64, u64)]) -> Vec<Observed> {
         let of = |fence: u64| fence.to_string().into_bytes();
-        let queued = |fence| QueueChange::Queued { key: of(fence), fence, revision: fence };
+        let queued = |fence| QueueChange::AddedOrChanged { key: of(fence), fence, revision: fence };
         let left = |fence| QueueChange::Left { key: of(fence), revision: fence + 100 };
         let changes =
             entries.iter().flat_map(|(fence, at)| [(0, queued(*fence)), (*at, left(*fence))]);

@@ -85,7 +85,7 @@ fn missing(log: &[Observed], fences: &[u64]) -> usize {
     let mut ended = std::collections::BTreeSet::new();
     for (_, change) in log {
         match change {
-            QueueChange::Queued { key, fence, .. } => {
+            QueueChange::AddedOrChanged { key, fence, .. } => {
                 queued.insert(key, *fence);
             }
             QueueChange::Left { key, .. } => ended.extend(queued.remove(key)),

@@ -30,8 +30,8 @@ use tenure_core::service::broadcast::{Command, Event, Item};
 use tenure_core::service::{Tagged, consensus};
 use tenure_core::theory::Theory;
 use tenure_core::{
-    Algorithm, Card, CrashModel, DetectorClass, Effects, Group, Input, Label, Labelled,
-    MessageCost, Never, ProcessId, Property, Protocol, Service, ToleratedFaults, Verdict,
+    Algorithm, Card, CrashModel, DetectorClass, DetectorVerdict, Effects, Group, Input, Label,
+    Labelled, MessageCost, Never, ProcessId, Property, Protocol, Service, ToleratedFaults,
 };
 
 use super::omega::Omega;
@@ -108,7 +108,7 @@ impl Protocol for AtomicBroadcast {
         _: Option<()>,
         fx: &mut impl Effects<Self>,
     ) -> Self {
-        let fx = &mut fx.wrap(Message::Relay, |timer| timer, Some);
+        let fx = &mut fx.child_effects(Message::Relay, |timer| timer, Some);
         AtomicBroadcast {
             group,
             variants: *variants,
@@ -144,7 +144,12 @@ impl Protocol for AtomicBroadcast {
         self.relay(Input::Timer(timer), fx);
     }
 
-    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
+    fn on_suspicion(
+        &mut self,
+        peer: ProcessId,
+        verdict: DetectorVerdict,
+        fx: &mut impl Effects<Self>,
+    ) {
         let begun: Vec<u64> = self.turns.keys().copied().collect();
         for turn in begun {
             self.step_instance(turn, Input::Suspicion { peer, verdict }, fx);
@@ -157,7 +162,7 @@ impl Protocol for AtomicBroadcast {
 impl AtomicBroadcast {
     /// Runs a step of the reliable broadcast. Adds each delivered item to `waiting`.
     fn relay(&mut self, input: Input<ReliableBroadcast>, fx: &mut impl Effects<Self>) {
-        let (_, got) = fx.lift(Message::Relay, |timer| timer, |fx| self.relay.step(input, fx));
+        let (_, got) = fx.run_child(Message::Relay, |timer| timer, |fx| self.relay.step(input, fx));
         for Event::Delivered { item } in got {
             if self.variants.has(VariantId::NoOrder) {
                 self.deliver(item, fx);
@@ -173,14 +178,14 @@ impl AtomicBroadcast {
         let (group, detector) = (self.group, &self.detector);
         let turns = &mut self.turns;
         let of_turn = move |inner| Message::Turn(Tagged { key: turn, inner });
-        let (_, decisions) = fx.lift(
+        let (_, decisions) = fx.run_child(
             of_turn,
             |timer: Never| match timer {},
             |fx| {
                 let paxos = turns.entry(turn).or_insert_with(|| {
                     let mut paxos = Paxos::boot(group, &Variants::none(), None, fx);
                     for peer in detector.suspected() {
-                        paxos.on_suspicion(peer, Verdict::Suspect, fx);
+                        paxos.on_suspicion(peer, DetectorVerdict::Suspect, fx);
                     }
                     paxos
                 });
@@ -253,7 +258,7 @@ impl Algorithm for AtomicBroadcast {
                 None,
             ),
             theory: Some(Theory::agreement("4N+1", 4 * size + 1)),
-            variants: Variants::<VariantId>::declared(),
+            variants: Variants::<VariantId>::declarations(),
             ..Card::agreement(
                 Service::Broadcast,
                 "atomic-broadcast",

@@ -172,7 +172,7 @@ impl Algorithm for CausalBroadcast {
             ),
             messages: MessageCost::per_agreement("N−1", messages, Some(messages)),
             theory: Some(Theory::agreement("1", 1)),
-            variants: Variants::<VariantId>::declared(),
+            variants: Variants::<VariantId>::declarations(),
             ..Card::agreement(
                 Service::Broadcast,
                 "causal-broadcast",

@@ -323,7 +323,7 @@ impl Algorithm for CentralDetection {
             ),
             messages: MessageCost::per_agreement("3 (0 at the manager), 2N−1 if blocked", 0, None)
                 .zero_if_alone(size),
-            variants: Variants::<VariantId>::declared(),
+            variants: Variants::<VariantId>::declarations(),
             ..Card::agreement(
                 Service::Resources,
                 "central-detection",

@@ -295,7 +295,7 @@ impl Algorithm for ChandyLamport {
             faults: ToleratedFaults::none("survives nothing: a lost marker is awaited for ever"),
             messages: MessageCost::per_agreement("(N+1)(N−1)", messages, Some(messages)),
             theory: Some(Theory::agreement("3", 3)),
-            variants: Variants::<VariantId>::declared(),
+            variants: Variants::<VariantId>::declarations(),
             ..Card::agreement(
                 Service::Snapshot,
                 "chandy-lamport",

@@ -27,7 +27,7 @@
 use alloc::vec::Vec;
 
 use tenure_core::service::forum::{Command, Event};
-use tenure_core::theory::{Precision, Prediction, WorkloadKind};
+use tenure_core::theory::{Prediction, PredictionKind, WorkloadKind};
 use tenure_core::{
     Algorithm, Card, Effects, Group, LamportClock, MessageCost, Never, ProcessId, ProcessSet,
     Property, Protocol, Service, Strategy, Timestamp, ToleratedFaults, labelled,
@@ -220,7 +220,7 @@ impl Algorithm for CongenialPhilosophers {
             strategy: Strategy::Permission,
             faults: ToleratedFaults::duplication_only("a lost message or a crash stops all others"),
             messages: MessageCost::per_agreement("2(N−1)", messages, Some(messages)),
-            variants: Variants::<VariantId>::declared(),
+            variants: Variants::<VariantId>::declarations(),
             ..Card::agreement(
                 Service::Forum,
                 "congenial-philosophers",
@@ -236,6 +236,6 @@ impl Algorithm for CongenialPhilosophers {
         size: u32,
         _: WorkloadKind,
     ) -> Option<Prediction> {
-        Some(Prediction::new(Precision::Exact, 2 * u64::from(size - 1)))
+        Some(Prediction::new(PredictionKind::Exact, 2 * u64::from(size - 1)))
     }
 }

@@ -117,7 +117,7 @@ pub struct Config {
     /// For each process, by index: the number of other processes to which the process sends new
     /// work when it completes a piece of work. A process without an entry in this list sends new
     /// work to 2 processes. No process sends work to more than N − 1 processes.
-    pub shares: Vec<u32>,
+    pub successor_counts: Vec<u32>,
     /// Variants that are switched on.
     pub variants: Variants<VariantId>,
 }
@@ -125,7 +125,7 @@ pub struct Config {
 impl Default for Config {
     fn default() -> Self {
         let max_work_duration = Delay::units(1).max;
-        Config { max_work_duration, shares: Vec::new(), variants: Variants::none() }
+        Config { max_work_duration, successor_counts: Vec::new(), variants: Variants::none() }
     }
 }
 
@@ -154,7 +154,7 @@ impl Protocol for DijkstraScholten {
     type Stable = ();
 
     fn boot(group: Group, config: &Config, _: Option<()>, _: &mut impl Effects<Self>) -> Self {
-        let &Config { max_work_duration, ref shares, variants } = config;
+        let &Config { max_work_duration, successor_counts: ref shares, variants } = config;
         let share = shares.get(group.me().index()).copied().unwrap_or(2).min(group.size() - 1);
         DijkstraScholten { group, max_work_duration, share, variants, engagements: BTreeMap::new() }
     }
@@ -258,7 +258,7 @@ impl Algorithm for DijkstraScholten {
             strategy: Strategy::Flooding,
             faults: ToleratedFaults::none("survives nothing: a lost signal is awaited for ever"),
             messages: MessageCost::per_agreement("1 a message", 0, None),
-            variants: Variants::<VariantId>::declared(),
+            variants: Variants::<VariantId>::declarations(),
             ..Card::agreement(
                 Service::Termination,
                 "dijkstra-scholten",

@@ -196,7 +196,7 @@ impl Algorithm for DisseminationBarrier {
             ),
             messages: MessageCost::per_agreement("N⌈log₂ N⌉", messages, Some(messages)),
             theory: Some(Theory::agreement("⌈log₂ N⌉", steps(size))),
-            variants: Variants::<VariantId>::declared(),
+            variants: Variants::<VariantId>::declarations(),
             ..Card::agreement(
                 Service::Barrier,
                 "dissemination-barrier",

@@ -122,7 +122,7 @@ impl Protocol for DrinkingPhilosophers {
         let graph = Arc::clone(&config.graph);
         let neighbours: ProcessSet = graph.neighbours(group.me()).iter().copied().collect();
         let below = dining_philosophers::Config { graph, variants: Variants::none() };
-        let (dining, _) = fx.lift(
+        let (dining, _) = fx.run_child(
             Message::Dining,
             |timer| timer,
             |fx| DiningPhilosophers::boot(group, &below, None, fx),
@@ -184,7 +184,8 @@ impl DrinkingPhilosophers {
     /// Passes an input to the dining philosopher in the layer below. Discards the events of the
     /// dining philosopher, because `act` reads its state instead.
     fn dine(&mut self, input: Input<DiningPhilosophers>, fx: &mut impl Effects<Self>) {
-        let ((), _) = fx.lift(Message::Dining, |timer| timer, |fx| self.dining.step(input, fx));
+        let ((), _) =
+            fx.run_child(Message::Dining, |timer| timer, |fx| self.dining.step(input, fx));
     }
 
     /// Applies each rule of the paper if its condition holds. Sends the bottles that this process
@@ -246,7 +247,7 @@ impl Algorithm for DrinkingPhilosophers {
                  neighbours or lets them drink together",
             ),
             messages: MessageCost::per_agreement("0 … no bound", 0, None),
-            variants: Variants::<VariantId>::declared(),
+            variants: Variants::<VariantId>::declarations(),
             ..Card::agreement(
                 Service::Drinking,
                 "drinking-philosophers",

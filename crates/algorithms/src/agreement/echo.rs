@@ -29,7 +29,7 @@ use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 
 use tenure_core::service::wave::{Command, Event};
-use tenure_core::theory::{Precision, Prediction, WorkloadKind};
+use tenure_core::theory::{Prediction, PredictionKind, WorkloadKind};
 use tenure_core::{
     Algorithm, Card, Effects, Group, MessageCost, Never, ProcessId, ProcessKnowledge, ProcessSet,
     Property, Protocol, Service, SharedConfig, Strategy, ToleratedFaults, labelled,
@@ -142,7 +142,7 @@ impl Echo {
     /// Returns true while this process awaits answers of its neighbours in the wave of `initiator`.
     /// An answer is an echo or an explorer. Returns false before the wave reaches this process, and
     /// after this process has received all answers.
-    pub fn is_awaiting_echoes(&self, initiator: ProcessId) -> bool {
+    pub fn is_awaiting_answers(&self, initiator: ProcessId) -> bool {
         self.waves.contains_key(&initiator)
     }
 
@@ -208,7 +208,7 @@ impl Algorithm for Echo {
             ),
             knows: ProcessKnowledge::UNIFORM,
             messages: MessageCost::per_agreement("2E", messages, Some(messages)),
-            variants: Variants::<VariantId>::declared(),
+            variants: Variants::<VariantId>::declarations(),
             ..Card::agreement(
                 Service::Wave,
                 "echo",
@@ -221,6 +221,6 @@ impl Algorithm for Echo {
     }
 
     fn predicted_messages(config: &Config, _: u32, _: WorkloadKind) -> Option<Prediction> {
-        Some(Prediction::new(Precision::Exact, 2 * config.graph.edge_count() as u64))
+        Some(Prediction::new(PredictionKind::Exact, 2 * config.graph.edge_count() as u64))
     }
 }

@@ -36,7 +36,7 @@ use tenure_core::{
 
 use crate::catalogue_error::CatalogueError;
 use crate::parameters::{FromParameters, Parameters};
-use crate::rounds::{self, InRounds, Rounds};
+use crate::rounds::{self, InRounds, RoundAlgorithm};
 use crate::variants::{Variants, variant_ids};
 
 /// One process of the algorithm. The adapter [`InRounds`] drives the process round by round.
@@ -87,9 +87,9 @@ labelled!(Message, Agreement, Values => "values");
 #[derive(Clone, Copy, Debug)]
 pub struct Config {
     /// Number of crashes that the algorithm tolerates (*f* in the book). `None` for any number.
-    pub crashes: Option<u32>,
+    pub max_crashes: Option<u32>,
     /// Duration of a round.
-    pub round: Delay,
+    pub round_duration: Delay,
     /// Variants that are switched on.
     pub variants: Variants<VariantId>,
 }
@@ -97,11 +97,11 @@ pub struct Config {
 impl Config {
     /// Returns a configuration that tolerates `max_crashes` crashes. Each round lasts one unit.
     pub fn tolerating_crashes(max_crashes: Option<u32>) -> Self {
-        Config { crashes: max_crashes, round: Delay::units(1), variants: Variants::none() }
+        Config { max_crashes, round_duration: Delay::units(1), variants: Variants::none() }
     }
 
     fn crashes(&self, size: u32) -> u32 {
-        self.crashes.unwrap_or(size.saturating_sub(2))
+        self.max_crashes.unwrap_or(size.saturating_sub(2))
     }
 
     fn rounds(&self, size: u32) -> u32 {
@@ -113,7 +113,7 @@ impl Config {
 impl FromParameters for Config {
     fn from_parameters(parameters: &Parameters) -> Result<Self, CatalogueError> {
         let (round, variants) = (rounds::round_duration(parameters)?, parameters.variants()?);
-        Ok(Config { crashes: None, round, variants })
+        Ok(Config { max_crashes: None, round_duration: round, variants })
     }
 }
 
@@ -128,7 +128,7 @@ variant_ids! {
         "a process sends its values only in the first round and after a round with new ones";
 }
 
-impl Rounds for FloodSetProcess {
+impl RoundAlgorithm for FloodSetProcess {
     type Config = Config;
     type Command = Command;
     type Event = Event;
@@ -140,7 +140,7 @@ impl Rounds for FloodSetProcess {
     }
 
     fn round_duration(config: &Config) -> Delay {
-        config.round
+        config.round_duration
     }
 
     fn on_command(&mut self, command: Command, fx: &mut impl Effects<FloodSet>) {
@@ -196,14 +196,14 @@ impl Rounds for FloodSetProcess {
             strategy: Strategy::Flooding,
             faults: ToleratedFaults {
                 crashes: CrashModel::Stop,
-                max_crashed: config.crashes,
+                max_crashed: config.max_crashes,
                 ..ToleratedFaults::duplication_only(
                     "survives f crashes in f + 1 rounds; a lost message may cost agreement",
                 )
             },
             messages: MessageCost::per_agreement(formula, least, Some(most)),
             theory: Some(Theory::agreement("f+1", rounds)),
-            variants: Variants::<VariantId>::declared(),
+            variants: Variants::<VariantId>::declarations(),
             ..Card::agreement(
                 Service::Consensus,
                 "floodset",

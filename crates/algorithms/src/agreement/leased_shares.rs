@@ -183,7 +183,7 @@ impl FromParameters for Config {
         let variants: Variants<VariantId> = parameters.variants()?;
         let base = Parameters { variants: Vec::new(), ..parameters.clone() };
         let base = leased::Config::from_parameters(&base)?;
-        let config = Config { base, permits: parameters.most_inside.get(), variants };
+        let config = Config { base, permits: parameters.max_processes_inside.get(), variants };
         let is_early = variants.has(VariantId::EarlyRelease);
         Ok(if is_early { config.with_variant(VariantId::EarlyRelease) } else { config })
     }
@@ -239,35 +239,35 @@ impl LockKind for Config {
     type Event = Event;
     type Ticket = ShareTicket;
     type Blockers = ShareBlockers;
-    type ReleaseCount = usize;
+    type NotifiedDeletionCount = usize;
 
-    fn base(&self) -> &leased::Config {
+    fn service_config(&self) -> &leased::Config {
         &self.base
     }
 
-    fn first_claim(&self, command: &Command, session: Ticket) -> Option<ShareTicket> {
+    fn ticket_of_first_claim(&self, command: &Command, session: Ticket) -> Option<ShareTicket> {
         match command {
             Command::Lock { share } => Some(ShareTicket { session, share: *share, step: 0 }),
             Command::Unlock => None,
         }
     }
 
-    fn next_claim(&self, at: ProcessId, ticket: &ShareTicket) -> Option<ShareTicket> {
+    fn ticket_of_next_claim(&self, at: ProcessId, ticket: &ShareTicket) -> Option<ShareTicket> {
         let step = ticket.step.checked_add(1)?;
         let is_needed = usize::from(step) < self.claims(at, ticket.share).len();
         is_needed.then_some(ShareTicket { step, ..*ticket })
     }
 
-    fn entered(&self, ticket: &ShareTicket, fence: Fence) -> Event {
+    fn entered_event(&self, ticket: &ShareTicket, fence: Fence) -> Event {
         let limit = self.has(VariantId::Semaphore).then_some(self.permits);
         Event::Locked { share: ticket.share, limit, fence }
     }
 
-    fn exited() -> Event {
+    fn exited_event() -> Event {
         Event::Unlocked
     }
 
-    fn enqueue(&self, at: ProcessId, ticket: &ShareTicket, lease: u64) -> Enqueue {
+    fn enqueue_command(&self, at: ProcessId, ticket: &ShareTicket, lease: u64) -> Enqueue {
         let (lock, access) = self.claim(at, ticket);
         let (kind, value) = match access {
             AccessMode::Shared => (&b"/read"[..], Vec::new()),
@@ -347,7 +347,7 @@ impl Algorithm for LeasedShares {
                 .zero_if_alone(size)
                 .excluding_some_messages(),
             timed_promises: [Property::SessionExclusion, Property::Fencing].into(),
-            variants: Variants::<VariantId>::declared(),
+            variants: Variants::<VariantId>::declarations(),
             ..Card::agreement(
                 Service::Shares,
                 "leased-shares",

@@ -109,7 +109,7 @@ impl MinimumSpanningTree {
 fn fragment_effects(
     fx: &mut impl Effects<MinimumSpanningTree>,
 ) -> impl Effects<GallagerHumbletSpira> {
-    fx.wrap(Message, |timer| timer, |_: election::Event| None)
+    fx.child_effects(Message, |timer| timer, |_: election::Event| None)
 }
 
 impl Algorithm for MinimumSpanningTree {
@@ -129,7 +129,7 @@ impl Algorithm for MinimumSpanningTree {
             paper: agreement.paper,
             promises: agreement.promises,
             messages: MessageCost { per: CostUnit::Agreement, ..election.messages },
-            variants: Variants::<VariantId>::declared(),
+            variants: Variants::<VariantId>::declarations(),
             ..election
         }
     }

@@ -167,7 +167,7 @@ impl Protocol for RaftLog {
         fx: &mut impl Effects<Self>,
     ) -> Self {
         let Stable { term, voted_for, snapshot, log, .. } = stable.unwrap_or_default();
-        fx.set_timer(Timer::Election, config.election);
+        fx.set_timer(Timer::Election, config.election_timeout);
         let mut process = RaftLog {
             group,
             config: SharedConfig::new(config.clone()),
@@ -176,7 +176,7 @@ impl Protocol for RaftLog {
             log,
             snapshot,
             incoming: None,
-            membership: MembershipEntry { at: 0, members: Members::default() },
+            membership: MembershipEntry { index: 0, members: Members::default() },
             commit: 0,
             role: Role::Follower { leader: None },
         };
@@ -193,7 +193,7 @@ impl Protocol for RaftLog {
         self.stable_state()
     }
 
-    fn unsaved(&self, saved: &Stable) -> Option<Stable> {
+    fn unsaved_change(&self, saved: &Stable) -> Option<Stable> {
         self.unsaved_change(saved)
     }
 
@@ -283,7 +283,7 @@ impl Protocol for RaftLog {
     /// Returns true if the state of this process must be saved before `message` is sent. Heartbeats
     /// and their responses do not require a save. They state only facts that the sender knew at the
     /// time, and these facts remain true after a crash.
-    fn requires_save(message: &Message) -> bool {
+    fn must_wait_for_save(message: &Message) -> bool {
         !matches!(message, Message::Heartbeat { .. } | Message::HeartbeatResponse { .. })
     }
 
@@ -324,7 +324,7 @@ impl RaftLog {
             }) => {
                 fx.cancel_timer(Timer::Heartbeat);
                 fx.cancel_timer(Timer::Send);
-                fx.set_timer(Timer::Election, self.config.election);
+                fx.set_timer(Timer::Election, self.config.election_timeout);
                 fx.emit(Event::Following { term: self.term, leader: None });
                 proposed.iter().for_each(|(_, ticket)| fx.emit(Event::Unknown { ticket: *ticket }));
                 for ticket in reads.tickets() {
@@ -359,7 +359,7 @@ impl RaftLog {
         self.log.push(entry.clone());
         let index = self.log.last().index;
         if let Content::Members(members) = &entry.content {
-            self.membership = MembershipEntry { at: index, members: Members::clone(members) };
+            self.membership = MembershipEntry { index, members: Members::clone(members) };
         }
         fx.emit(Event::Stored { index, entry });
     }
@@ -368,7 +368,7 @@ impl RaftLog {
     /// previous membership applies again.
     fn truncate_log(&mut self, from: u64, fx: &mut impl Effects<Self>) {
         self.log.truncate_from(from);
-        if self.membership.at >= from {
+        if self.membership.index >= from {
             self.reload_membership_from_log();
         }
         fx.emit(Event::Dropped { from });

@@ -38,7 +38,8 @@ use alloc::vec::Vec;
 use tenure_core::service::log::{self, Payload, Reason};
 use tenure_core::service::relayed_log::{Command, Event, Ticket};
 use tenure_core::{
-    Algorithm, Effects, Group, LiftEffects, ProcessId, Protocol, SharedConfig, TimerRole, Verdict,
+    Algorithm, DetectorVerdict, Effects, Group, LiftEffects, ProcessId, Protocol, SharedConfig,
+    TimerRole,
 };
 
 use super::raft_log::{self, RaftLog, Stable, Timer};
@@ -103,7 +104,7 @@ impl Protocol for RelayedLog {
     ) -> Self {
         let me = group.me();
         let boot = |fx: &mut Inner<'_, _>| RaftLog::boot(group, &config.log, stable, fx);
-        let (log, events) = fx.lift(Message::Log as OfLog, identity as OfTimer, boot);
+        let (log, events) = fx.run_child(Message::Log as OfLog, identity as OfTimer, boot);
         let mut process = RelayedLog {
             me,
             config: SharedConfig::new(config.clone()),
@@ -122,8 +123,8 @@ impl Protocol for RelayedLog {
         self.log.stable()
     }
 
-    fn unsaved(&self, saved: &Stable) -> Option<Stable> {
-        self.log.unsaved(saved)
+    fn unsaved_change(&self, saved: &Stable) -> Option<Stable> {
+        self.log.unsaved_change(saved)
     }
 
     const DEFERS_SAVES: bool = RaftLog::DEFERS_SAVES;
@@ -201,9 +202,9 @@ impl Protocol for RelayedLog {
     /// Returns true if the state of this process must be saved before `message` is sent. An answer
     /// requires a save, because it must remain true after a crash. Some messages of the log also
     /// require a save.
-    fn requires_save(message: &Message) -> bool {
+    fn must_wait_for_save(message: &Message) -> bool {
         match message {
-            Message::Log(message) => RaftLog::requires_save(message),
+            Message::Log(message) => RaftLog::must_wait_for_save(message),
             Message::Ask { .. } | Message::Notify { .. } => false,
             Message::Answer { .. } => true,
         }
@@ -211,8 +212,13 @@ impl Protocol for RelayedLog {
 
     /// Stops waiting for the answers of `peer` if `peer` is suspected. The log ignores suspicions,
     /// because it has its own timeouts.
-    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
-        if verdict == Verdict::Suspect {
+    fn on_suspicion(
+        &mut self,
+        peer: ProcessId,
+        verdict: DetectorVerdict,
+        fx: &mut impl Effects<Self>,
+    ) {
+        if verdict == DetectorVerdict::Suspect {
             self.end_waits(|forwarded| forwarded.to == peer, fx);
         }
     }
@@ -234,7 +240,7 @@ impl RelayedLog {
     ) {
         let before = self.leadership();
         let step = |fx: &mut Inner<'_, F>| step(&mut self.log, fx);
-        let ((), events) = fx.lift(Message::Log as OfLog, identity as OfTimer, step);
+        let ((), events) = fx.run_child(Message::Log as OfLog, identity as OfTimer, step);
         self.on_log_events(events, fx);
         // An event of the log can end a wait only if it changes the term or the leader.
         if self.leadership() != before {

@@ -200,7 +200,7 @@ impl Algorithm for ReliableBroadcast {
                 Some((n - 1) * (n - 1)),
             ),
             theory: Some(Theory::agreement("1", 1)),
-            variants: Variants::<VariantId>::declared(),
+            variants: Variants::<VariantId>::declarations(),
             ..Card::agreement(
                 Service::Broadcast,
                 "reliable-broadcast",

@@ -38,8 +38,8 @@ mod message;
 
 use tenure_core::service::membership::{Command, Event, View};
 use tenure_core::{
-    Algorithm, Card, ChannelOrder, CrashModel, DetectorClass, Effects, Group, MessageCost, Never,
-    ProcessId, ProcessSet, Property, Protocol, Service, ToleratedFaults, Verdict,
+    Algorithm, Card, ChannelOrder, CrashModel, DetectorClass, DetectorVerdict, Effects, Group,
+    MessageCost, Never, ProcessId, ProcessSet, Property, Protocol, Service, ToleratedFaults,
 };
 
 pub use self::message::{Message, Proposal};
@@ -142,13 +142,18 @@ impl Protocol for RicciardiBirman {
         }
     }
 
-    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
+    fn on_suspicion(
+        &mut self,
+        peer: ProcessId,
+        verdict: DetectorVerdict,
+        fx: &mut impl Effects<Self>,
+    ) {
         match verdict {
-            Verdict::Suspect => {
+            DetectorVerdict::Suspect => {
                 self.suspected.insert(peer);
                 self.send_view(&self.group.peers(), fx);
             }
-            Verdict::Trust => {
+            DetectorVerdict::Trust => {
                 self.suspected.remove(peer);
                 fx.send(peer, Message::Install { view: self.view.clone() });
             }
@@ -387,7 +392,7 @@ impl Algorithm for RicciardiBirman {
                 .requiring_majority()
             },
             messages: MessageCost::per_agreement(formula, least, None).excluding_some_messages(),
-            variants: Variants::<VariantId>::declared(),
+            variants: Variants::<VariantId>::declarations(),
             ..Card::agreement(
                 Service::Membership,
                 "ricciardi-birman",

@@ -243,7 +243,7 @@ impl Algorithm for StableVectors {
                     .requiring_majority()
             },
             messages: MessageCost::per_agreement("at least 3(N−1) for each", least, None),
-            variants: Variants::<VariantId>::declared(),
+            variants: Variants::<VariantId>::declarations(),
             ..Card::agreement(
                 Service::Renaming,
                 "stable-vectors",

@@ -30,9 +30,10 @@
 
 use alloc::vec::Vec;
 
-use tenure_core::service::clock::{Command, Event};
+use tenure_core::service::clock_synchronisation::{Command, Event};
 use tenure_core::{
-    Delay, Effects, Group, ProcessId, ProcessSet, Protocol, SharedConfig, Term, Verdict, labelled,
+    Delay, DetectorVerdict, Effects, Group, ProcessId, ProcessSet, Protocol, SharedConfig, Term,
+    labelled,
 };
 
 use super::{Application, Leadership};
@@ -122,7 +123,7 @@ pub struct Config {
     pub tolerance: Option<u64>,
     /// Interval between rounds. If `None`, a leader starts rounds only on three occasions: when it
     /// is elected, when a process is trusted again, and on command.
-    pub every: Option<Delay>,
+    pub round_interval: Option<Delay>,
 }
 
 impl Protocol for Berkeley {
@@ -191,16 +192,21 @@ impl Protocol for Berkeley {
         self.start_round(fx);
     }
 
-    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
+    fn on_suspicion(
+        &mut self,
+        peer: ProcessId,
+        verdict: DetectorVerdict,
+        fx: &mut impl Effects<Self>,
+    ) {
         match verdict {
-            Verdict::Suspect => {
+            DetectorVerdict::Suspect => {
                 self.suspected.insert(peer);
                 if let Some(round) = &mut self.round {
                     round.awaited.remove(peer);
                     self.finish_if_complete(fx);
                 }
             }
-            Verdict::Trust => {
+            DetectorVerdict::Trust => {
                 self.suspected.remove(peer);
                 self.start_round(fx);
             }
@@ -250,7 +256,7 @@ impl Berkeley {
         fx.broadcast(&awaited, Message::Poll { term, round: self.rounds });
         let (polled, me) = (self.corrected_time(fx), self.group.me());
         self.round = Some(Round { polled, awaited, offsets: [(me, 0)].into() });
-        if let Some(every) = self.config.every {
+        if let Some(every) = self.config.round_interval {
             fx.set_timer(Timer::Round, every);
         }
         self.finish_if_complete(fx);

@@ -31,9 +31,9 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use tenure_core::service::replication::{Command, Event};
+use tenure_core::service::replicated_list::{Command, Event};
 use tenure_core::{
-    Effects, Group, Never, ProcessId, ProcessSet, Protocol, Term, Verdict, labelled,
+    DetectorVerdict, Effects, Group, Never, ProcessId, ProcessSet, Protocol, Term, labelled,
 };
 
 use super::{Application, Leadership};
@@ -226,9 +226,14 @@ impl Protocol for PrimaryBackup {
         }
     }
 
-    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
+    fn on_suspicion(
+        &mut self,
+        peer: ProcessId,
+        verdict: DetectorVerdict,
+        fx: &mut impl Effects<Self>,
+    ) {
         // A process that is trusted again may have missed messages.
-        let (Verdict::Trust, Some(term)) = (verdict, self.leadership.leading_term()) else {
+        let (DetectorVerdict::Trust, Some(term)) = (verdict, self.leadership.leading_term()) else {
             return;
         };
         match self.phase {

@@ -31,9 +31,10 @@
 
 use alloc::sync::Arc;
 
-use tenure_core::service::tree::{Command, Event, Wave};
+use tenure_core::service::leader_tree::{Command, Event, Wave};
 use tenure_core::{
-    Effects, Group, Never, ProcessId, ProcessSet, Protocol, SharedConfig, Term, Verdict, labelled,
+    DetectorVerdict, Effects, Group, Never, ProcessId, ProcessSet, Protocol, SharedConfig, Term,
+    labelled,
 };
 
 use super::{Application, Leadership};
@@ -100,7 +101,7 @@ pub struct Config {
     /// Neighbours of each process; the relation is symmetric.
     pub graph: Arc<[ProcessSet]>,
     /// True if processes send echoes, so that the root learns when the tree is complete.
-    pub echoes: bool,
+    pub sends_echoes: bool,
 }
 
 impl Config {
@@ -116,7 +117,7 @@ impl Config {
             graph[one.index()].insert(other);
             graph[other.index()].insert(one);
         }
-        Config { graph: graph.into(), echoes: true }
+        Config { graph: graph.into(), sends_echoes: true }
     }
 }
 
@@ -132,7 +133,7 @@ impl Protocol for SpanningTree {
         SpanningTree {
             group,
             neighbours: SharedConfig::new(config.graph[group.me().index()].clone()),
-            echoes: config.echoes,
+            echoes: config.sends_echoes,
             leadership: Leadership::default(),
             suspected: ProcessSet::new(),
             position: None,
@@ -171,19 +172,24 @@ impl Protocol for SpanningTree {
         }
     }
 
-    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
+    fn on_suspicion(
+        &mut self,
+        peer: ProcessId,
+        verdict: DetectorVerdict,
+        fx: &mut impl Effects<Self>,
+    ) {
         match verdict {
-            Verdict::Suspect => self.suspected.insert(peer),
-            Verdict::Trust => self.suspected.remove(peer),
+            DetectorVerdict::Suspect => self.suspected.insert(peer),
+            DetectorVerdict::Trust => self.suspected.remove(peer),
         };
         if self.leadership.leading_term().is_some() {
             return self.start_wave(fx);
         }
         let Some(Position { wave, .. }) = self.position else { return };
         match verdict {
-            Verdict::Suspect => self.on_neighbour(peer, wave, 0, fx),
-            Verdict::Trust if self.neighbours.contains(peer) => self.request_wave(fx),
-            Verdict::Trust => {}
+            DetectorVerdict::Suspect => self.on_neighbour(peer, wave, 0, fx),
+            DetectorVerdict::Trust if self.neighbours.contains(peer) => self.request_wave(fx),
+            DetectorVerdict::Trust => {}
         }
     }
 }

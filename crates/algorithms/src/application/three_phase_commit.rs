@@ -33,7 +33,7 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use tenure_core::service::commit::{Command, Event, Transaction};
-use tenure_core::{Effects, Group, Never, ProcessId, ProcessSet, Protocol, Term, Verdict};
+use tenure_core::{DetectorVerdict, Effects, Group, Never, ProcessId, ProcessSet, Protocol, Term};
 
 pub use self::config::{Config, VariantId};
 use self::inquiry::Inquiry;
@@ -172,9 +172,14 @@ impl Protocol for ThreePhaseCommit {
         }
     }
 
-    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
+    fn on_suspicion(
+        &mut self,
+        peer: ProcessId,
+        verdict: DetectorVerdict,
+        fx: &mut impl Effects<Self>,
+    ) {
         match verdict {
-            Verdict::Suspect => {
+            DetectorVerdict::Suspect => {
                 self.suspected.insert(peer);
                 self.abort_where(|awaited| awaited.contains(peer), fx);
                 if self.leadership.leading_term().is_some() {
@@ -188,7 +193,7 @@ impl Protocol for ThreePhaseCommit {
                     self.maybe_finish_inquiry(fx);
                 }
             }
-            Verdict::Trust => {
+            DetectorVerdict::Trust => {
                 self.suspected.remove(peer);
                 for (transaction, progress) in &self.transactions {
                     if let Progress::Decided { commits, unacknowledged } = progress

@@ -6,7 +6,8 @@ use alloc::vec::Vec;
 use tenure_core::service::election;
 use tenure_core::service::with_election::{Command, Event};
 use tenure_core::{
-    Effects, Election, Group, Input, Label, Labelled, ProcessId, Protocol, Term, TimerRole, Verdict,
+    DetectorVerdict, Effects, Election, Group, Input, Label, Labelled, ProcessId, Protocol, Term,
+    TimerRole,
 };
 
 /// An application that needs a leader. The application is informed of the result of each election.
@@ -79,7 +80,7 @@ impl<A: Application, E: Election> Protocol for WithElection<A, E> {
         let (of_application, of_election) = stable.unzip();
         let application = A::boot(group, &config.application, of_application, &mut application(fx));
         let (election, events) =
-            fx.lift(ApplicationOrElection::Election, ApplicationOrElection::Election, |fx| {
+            fx.run_child(ApplicationOrElection::Election, ApplicationOrElection::Election, |fx| {
                 E::boot(group, &config.election, of_election, fx)
             });
         let mut process = WithElection { application, election };
@@ -130,7 +131,12 @@ impl<A: Application, E: Election> Protocol for WithElection<A, E> {
     /// Handles a verdict of the failure detector about `peer`. Passes the verdict to the
     /// application first and then to the election. So when the election reports a new leader, the
     /// application knows which processes are suspected.
-    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
+    fn on_suspicion(
+        &mut self,
+        peer: ProcessId,
+        verdict: DetectorVerdict,
+        fx: &mut impl Effects<Self>,
+    ) {
         self.application.on_suspicion(peer, verdict, &mut application(fx));
         self.step_election(Input::Suspicion { peer, verdict }, fx);
     }
@@ -139,7 +145,7 @@ impl<A: Application, E: Election> Protocol for WithElection<A, E> {
 impl<A: Application, E: Election> WithElection<A, E> {
     fn step_election(&mut self, input: Input<E>, fx: &mut impl Effects<Self>) {
         let (_, events) =
-            fx.lift(ApplicationOrElection::Election, ApplicationOrElection::Election, |fx| {
+            fx.run_child(ApplicationOrElection::Election, ApplicationOrElection::Election, |fx| {
                 self.election.step(input, fx)
             });
         self.on_election_events(events, fx);
@@ -160,7 +166,9 @@ impl<A: Application, E: Election> WithElection<A, E> {
 fn application<A: Application, E: Election>(
     fx: &mut impl Effects<WithElection<A, E>>,
 ) -> impl Effects<A> {
-    fx.wrap(ApplicationOrElection::Application, ApplicationOrElection::Application, |event| {
-        Some(Event::Application(event))
-    })
+    fx.child_effects(
+        ApplicationOrElection::Application,
+        ApplicationOrElection::Application,
+        |event| Some(Event::Application(event)),
+    )
 }

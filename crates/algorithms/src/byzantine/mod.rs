@@ -3,4 +3,4 @@
 
 pub mod oral_messages;
 
-pub use oral_messages::OralMessages;
+pub use oral_messages::OralMessagesGeneral;

@@ -47,7 +47,7 @@ use crate::variants::variant_ids;
 
 /// One general that follows OM(m).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct OralMessages {
+pub struct OralMessagesGeneral {
     group: Group,
     config: Config,
     /// At the commander: the order that it has given. `None` before that, and at all other
@@ -63,7 +63,7 @@ pub struct OralMessages {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Config {
     /// Number of tolerated liars, the paper's *m*.
-    pub liars: u32,
+    pub tolerated_liars: u32,
     /// Variants that are switched on.
     pub variants: Variants<VariantId>,
 }
@@ -77,7 +77,7 @@ variant_ids! {
         => "Y-3", "-n 4 --property validity";
 }
 
-impl OralMessages {
+impl OralMessagesGeneral {
     /// Name of the algorithm on the command line.
     pub const NAME: &'static str = "byzantine-generals";
 
@@ -93,7 +93,7 @@ impl OralMessages {
             least_generals: 3 * liars + 1,
             messages: "(n - 1) + (n - 1)(n - 2) + … + (n - 1)…(n - m - 1)",
             message_count: messages(size, liars),
-            variants: Variants::<VariantId>::declared(),
+            variants: Variants::<VariantId>::declarations(),
         }
     }
 
@@ -113,7 +113,7 @@ impl OralMessages {
     /// generals on `path` before the last one.
     fn value(&self, path: &[ProcessId]) -> Plan {
         let direct = self.received[path];
-        let is_last_round = path.len() as u32 > self.config.liars;
+        let is_last_round = path.len() as u32 > self.config.tolerated_liars;
         if is_last_round || self.config.variants.has(VariantId::ObeysDirectly) {
             return direct;
         }
@@ -129,7 +129,7 @@ impl OralMessages {
     /// begins at the commander, has at most m + 1 generals, and does not contain the lieutenant.
     fn expected(&self) -> u64 {
         let size = u64::from(self.group.size());
-        let longest = u64::from(self.config.liars) + 1;
+        let longest = u64::from(self.config.tolerated_liars) + 1;
         let paths =
             |length: u64| -> u64 { (2..=length).map(|place| size.saturating_sub(place)).product() };
         (1..=longest).map(paths).sum()
@@ -153,11 +153,11 @@ fn majority(values: &[Plan]) -> Plan {
     if 2 * attacks > values.len() { Plan::Attack } else { Plan::Retreat }
 }
 
-impl General for OralMessages {
+impl General for OralMessagesGeneral {
     type Config = Config;
 
     fn boot(group: Group, config: &Config) -> Self {
-        OralMessages { group, config: *config, commanded: None, received: BTreeMap::new() }
+        OralMessagesGeneral { group, config: *config, commanded: None, received: BTreeMap::new() }
     }
 
     fn command(&mut self, plan: Plan) -> OutgoingMessages {
@@ -169,7 +169,7 @@ impl General for OralMessages {
 
     fn receive(&mut self, message: OralMessage) -> OutgoingMessages {
         let OralMessage { path, plan } = message;
-        let is_last_round = path.len() as u32 > self.config.liars;
+        let is_last_round = path.len() as u32 > self.config.tolerated_liars;
         let sent = match is_last_round {
             true => Vec::new(),
             false => {

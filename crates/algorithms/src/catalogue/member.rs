@@ -24,13 +24,17 @@ pub type SumConfig<P> = <<P as SumMember>::Sum as Protocol>::Config;
 
 impl<C> fifo::Config<C> {
     pub(crate) fn map<D>(self, inner: impl FnOnce(C) -> D) -> fifo::Config<D> {
-        fifo::Config { window: self.window, resend: self.resend, inner: inner(self.inner) }
+        fifo::Config {
+            window: self.window,
+            resend_timeout: self.resend_timeout,
+            inner: inner(self.inner),
+        }
     }
 }
 
 /// A lock that the leader of the election `E` grants. The local user sees only the lock, and not
 /// the commands and events of the election.
-pub(crate) type AtLeader<E> = MutexOnly<Coordinated<E>>;
+pub(crate) type LockAtLeader<E> = MutexOnly<Coordinated<E>>;
 
 /// Implements [`SumMember`] for a lock or an election, and for the same algorithm over a reliable
 /// channel. For a lock, also implements the trait for the election that is made from this lock. For
@@ -41,22 +45,22 @@ macro_rules! member {
         $crate::catalogue::member::member!(@ all_locks, $Type);
 
         impl $crate::catalogue::SumMember for $crate::reduction::ElectionFromMutex<$Type> {
-            type Sum = $crate::catalogue::members::all_elections::sum::Any;
+            type Sum = $crate::catalogue::catalogue_entries::all_elections::sum::Any;
 
             fn sum_config(config: Self::Config) -> $crate::catalogue::member::SumConfig<Self> {
-                $crate::catalogue::members::all_elections::by_lock(sum::Config::$Type(config))
+                $crate::catalogue::catalogue_entries::all_elections::config_by_lock(sum::Config::$Type(config))
             }
         }
     };
     (election: $Type:ident) => {
         $crate::catalogue::member::member!(@ all_elections, $Type);
 
-        impl $crate::catalogue::SumMember for $crate::catalogue::member::AtLeader<$Type> {
-            type Sum = $crate::catalogue::members::all_locks::sum::Any;
+        impl $crate::catalogue::SumMember for $crate::catalogue::member::LockAtLeader<$Type> {
+            type Sum = $crate::catalogue::catalogue_entries::all_locks::sum::Any;
 
             fn sum_config(config: Self::Config) -> $crate::catalogue::member::SumConfig<Self> {
                 let config = config.map(sum::Config::$Type);
-                $crate::catalogue::members::all_locks::at_leader(config)
+                $crate::catalogue::catalogue_entries::all_locks::config_at_leader(config)
             }
         }
     };
@@ -64,19 +68,19 @@ macro_rules! member {
     (agreement: $Type:ident) => {};
     (@ $all:ident, $Type:ident) => {
         impl $crate::catalogue::SumMember for $Type {
-            type Sum = $crate::catalogue::members::$all::sum::Any;
+            type Sum = $crate::catalogue::catalogue_entries::$all::sum::Any;
 
             fn sum_config(config: Self::Config) -> $crate::catalogue::member::SumConfig<Self> {
-                $crate::catalogue::members::$all::plain(sum::Config::$Type(config))
+                $crate::catalogue::catalogue_entries::$all::plain_config(sum::Config::$Type(config))
             }
         }
 
         impl $crate::catalogue::SumMember for $crate::channel::Fifo<$Type> {
-            type Sum = $crate::catalogue::members::$all::sum::Any;
+            type Sum = $crate::catalogue::catalogue_entries::$all::sum::Any;
 
             fn sum_config(config: Self::Config) -> $crate::catalogue::member::SumConfig<Self> {
                 let config = config.map(sum::Config::$Type);
-                $crate::catalogue::members::$all::over_fifo(config)
+                $crate::catalogue::catalogue_entries::$all::config_over_fifo(config)
             }
         }
     };

@@ -5,11 +5,11 @@
 //! Then [`visit`] calls an [`AlgorithmVisitor`] with the type and the configuration. A new
 //! algorithm needs one line in the list of `mutex`, `election` or `agreement`.
 
+pub(crate) mod catalogue_entries;
 pub(crate) mod member;
-pub(crate) mod members;
 mod offices;
 mod shapes;
-pub(crate) mod sum;
+pub(crate) mod sum_type;
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -24,12 +24,12 @@ use crate::election::members::{self as elections, sum::Any as AnyElection};
 use crate::election::{ChangRoberts, HirschbergSinclair};
 use crate::mutex::members::{self as mutexes, sum::Any as AnyMutex};
 use crate::reduction::mutex_from_election;
-use members::all_agreements::{self, sum::Any as EveryAgreement};
-use members::all_elections::{self, sum::Any as EveryElection};
-use members::all_locks::{self, sum::Any as EveryLock};
-use members::{bare_elections, bare_locks};
+use catalogue_entries::all_agreements::{self, sum::Any as EveryAgreement};
+use catalogue_entries::all_elections::{self, sum::Any as EveryElection};
+use catalogue_entries::all_locks::{self, sum::Any as EveryLock};
+use catalogue_entries::{bare_elections, bare_locks};
 
-pub(crate) use members::members;
+pub(crate) use catalogue_entries::members;
 
 pub use shapes::{
     QUORUM_KINDS, TREE_SHAPES, parse_graph, parse_quorum_kind, parse_quorums_or_kind,
@@ -120,25 +120,25 @@ fn configured(name: &str, parameters: &Parameters) -> Result<Configuration, Cata
     Ok(match (named, resend) {
         (BareConfiguration::Lock(it), None) => Configuration::Lock(LockConfig::Bare(it)),
         (BareConfiguration::Lock(it), Some(resend)) => {
-            Configuration::Lock(LockConfig::OverFifo(over_fifo(it, resend)))
+            Configuration::Lock(LockConfig::OverFifo(config_around(it, resend)))
         }
         (BareConfiguration::Election(it), None) => {
             Configuration::Election(ElectionConfig::Bare(it))
         }
         (BareConfiguration::Election(it), Some(resend)) => {
-            Configuration::Election(ElectionConfig::OverFifo(over_fifo(it, resend)))
+            Configuration::Election(ElectionConfig::OverFifo(config_around(it, resend)))
         }
         (BareConfiguration::Agreement(it), None) => {
             Configuration::Agreement(AgreementConfig::Bare(it))
         }
         (BareConfiguration::Agreement(it), Some(resend)) => {
-            Configuration::Agreement(AgreementConfig::OverFifo(over_fifo(it, resend)))
+            Configuration::Agreement(AgreementConfig::OverFifo(config_around(it, resend)))
         }
     })
 }
 
-fn over_fifo<C>(inner: C, resend: Delay) -> fifo::Config<C> {
-    fifo::Config { resend, ..fifo::Config::around(inner) }
+fn config_around<C>(inner: C, resend: Delay) -> fifo::Config<C> {
+    fifo::Config { resend_timeout: resend, ..fifo::Config::with_inner_config(inner) }
 }
 
 /// Calls `visitor` with the algorithm's own type, and not with the type that [`visit`] uses for all
@@ -310,7 +310,7 @@ pub fn predicted_messages(
 
 pub(crate) fn unknown_algorithm(name: &str) -> CatalogueError {
     let known = MUTEXES.iter().chain(ELECTIONS).chain(AGREEMENTS).copied().collect();
-    CatalogueError::Algorithm { name: name.to_string(), own: Vec::new(), known }
+    CatalogueError::Algorithm { name: name.to_string(), additional: Vec::new(), known }
 }
 
 /// Returns the names of all algorithms and of all valid compositions, without the prefix `fifo:`.

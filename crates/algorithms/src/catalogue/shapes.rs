@@ -25,7 +25,7 @@ pub const QUORUM_KINDS: &[(&str, QuorumKind)] = &[
 /// Returns an error if the name is unknown.
 pub fn parse_quorum_kind(name: &str) -> Result<QuorumKind, CatalogueError> {
     let found = QUORUM_KINDS.iter().find(|(known, _)| *known == name);
-    found.map(|(_, kind)| *kind).ok_or_else(|| CatalogueError::Kind {
+    found.map(|(_, kind)| *kind).ok_or_else(|| CatalogueError::UnknownQuorumKind {
         name: name.to_string(),
         known: QUORUM_KINDS.iter().map(|(known, _)| *known).collect(),
     })
@@ -59,7 +59,7 @@ pub const TREE_SHAPES: &[(&str, TreeShape)] =
 /// Returns an error if the name is unknown.
 pub fn parse_tree_shape(name: &str) -> Result<TreeShape, CatalogueError> {
     let found = TREE_SHAPES.iter().find(|(known, _)| *known == name);
-    found.map(|(_, shape)| *shape).ok_or_else(|| CatalogueError::Shape {
+    found.map(|(_, shape)| *shape).ok_or_else(|| CatalogueError::UnknownTreeShape {
         name: name.to_string(),
         known: TREE_SHAPES.iter().map(|(known, _)| *known).collect(),
     })

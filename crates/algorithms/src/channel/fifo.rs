@@ -26,8 +26,8 @@ use alloc::vec::Vec;
 use alloc::{format, vec};
 
 use tenure_core::{
-    Algorithm, Card, ChannelOrder, Delay, Effects, Group, Label, Labelled, Layer, LocalTime,
-    ProcessId, Property, Protocol, TimerRole, Timing, Verdict,
+    Algorithm, Card, ChannelOrder, Delay, DetectorVerdict, Effects, Group, Label, Labelled, Layer,
+    LocalTime, ProcessId, Property, Protocol, TimerRole, Timing,
 };
 
 pub use config::Config;
@@ -142,7 +142,7 @@ impl<P: Protocol> Protocol for Fifo<P> {
             session: last + 1,
             links: vec![Link::default(); group.size() as usize],
             window: config.window as usize,
-            resend: config.resend,
+            resend: config.resend_timeout,
         };
         let inner =
             P::boot(group, &config.inner, inner, &mut InnerEffects { endpoint: &mut endpoint, fx });
@@ -153,8 +153,8 @@ impl<P: Protocol> Protocol for Fifo<P> {
         Stable { session: self.endpoint.session, inner: self.inner.stable() }
     }
 
-    fn unsaved(&self, saved: &Self::Stable) -> Option<Self::Stable> {
-        self.combined_change(saved.session, self.inner.unsaved(&saved.inner))
+    fn unsaved_change(&self, saved: &Self::Stable) -> Option<Self::Stable> {
+        self.combined_change(saved.session, self.inner.unsaved_change(&saved.inner))
     }
 
     const DEFERS_SAVES: bool = P::DEFERS_SAVES;
@@ -204,7 +204,12 @@ impl<P: Protocol> Protocol for Fifo<P> {
         if let Timer::Inner(timer) = timer { P::timer_role(timer) } else { TimerRole::Plain }
     }
 
-    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
+    fn on_suspicion(
+        &mut self,
+        peer: ProcessId,
+        verdict: DetectorVerdict,
+        fx: &mut impl Effects<Self>,
+    ) {
         self.inner.on_suspicion(
             peer,
             verdict,
@@ -383,7 +388,7 @@ impl<P: Algorithm> Algorithm for Fifo<P> {
         card.order = ChannelOrder::Reordered;
         card.faults.loss = card.timing != Timing::Rounds; // A repeat comes too late for its round.
         card.faults.max_lost = 0;
-        card.timeouts.push(super::resend_timeout(config.resend));
+        card.timeouts.push(super::resend_timeout(config.resend_timeout));
         card.faults.duplication = true;
         card.theory = None;
         // The bounds of the card do not include repeated messages, although runs count these too.

@@ -20,7 +20,7 @@
 //! inside. It also asks each process whose suspicion ends, so no waiter is forgotten.
 //!
 //! The leader does not wait for a *suspected* peer. After a wrong suspicion two processes may be
-//! inside, and only the fence protects a resource. If entries expire ([`EntryDurations`]), as they
+//! inside, and only the fence protects a resource. If entries expire ([`ExpiringEntryDurations`]), as they
 //! do under a leader with a lease, a wrong suspicion is harmless. A process that waits or is inside
 //! repeats its request. A process stays inside only for a limited time after it has sent its last
 //! answered request. A leader answers only while it leads, and only processes that it trusts. The
@@ -46,15 +46,15 @@ use alloc::vec::Vec;
 
 use tenure_core::service::{election, mutex, office};
 use tenure_core::{
-    Effects, Election, Fence, Group, Input, ProcessId, ProcessSet, Protocol, SharedConfig, Term,
-    TimerRole, Verdict,
+    DetectorVerdict, Effects, Election, Fence, Group, Input, ProcessId, ProcessSet, Protocol,
+    SharedConfig, Term, TimerRole,
 };
 
 pub(crate) use self::config::config_for_election;
 pub use self::config::{Config, VariantId};
 pub use self::message::Message;
 use super::coordinator::{Coordinator, RequestStatus};
-use crate::mutex::{Claim, DeadlineSlot, EntryDurations, RenewalRequests, Ticket};
+use crate::mutex::{Claim, DeadlineSlot, ExpiringEntryDurations, RenewalRequests, Ticket};
 
 /// State of one process: a client of the lock and, while it leads, also the coordinator.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -68,7 +68,7 @@ pub struct Coordinated<E: Election> {
     ticket: Ticket,
     phase: Phase,
     /// Durations that limit an entry to the critical section; `None` if entries do not expire.
-    times: SharedConfig<Option<EntryDurations>>,
+    times: SharedConfig<Option<ExpiringEntryDurations>>,
     renewals: RenewalRequests,
     /// State of this process as the coordinator of the lock. `None` unless this process leads.
     coordinator: Option<Coordinator>,
@@ -132,7 +132,7 @@ impl<E: Election> Protocol for Coordinated<E> {
     ) -> Self {
         let (boots, stable) =
             stable.map_or((0, None), |stable| (stable.boots, Some(stable.election)));
-        let (election, events) = fx.lift(Message::Election, Timer::Election, |fx| {
+        let (election, events) = fx.run_child(Message::Election, Timer::Election, |fx| {
             E::boot(group, &config.election, stable, fx)
         });
         let mut coordinated = Coordinated {
@@ -143,7 +143,7 @@ impl<E: Election> Protocol for Coordinated<E> {
             suspected: ProcessSet::new(),
             ticket: Ticket { boot: boots + 1, number: 0 },
             phase: Phase::Idle,
-            times: SharedConfig::new(config.times),
+            times: SharedConfig::new(config.entry_durations),
             renewals: RenewalRequests::default(),
             coordinator: None,
         };
@@ -155,9 +155,9 @@ impl<E: Election> Protocol for Coordinated<E> {
         Stable { boots: self.ticket.boot, election: self.election.stable() }
     }
 
-    fn unsaved(&self, saved: &Self::Stable) -> Option<Self::Stable> {
+    fn unsaved_change(&self, saved: &Self::Stable) -> Option<Self::Stable> {
         let boots = self.ticket.boot;
-        match self.election.unsaved(&saved.election) {
+        match self.election.unsaved_change(&saved.election) {
             Some(election) => Some(Stable { boots, election }),
             None => (boots != saved.boots).then(|| self.stable()),
         }
@@ -239,7 +239,12 @@ impl<E: Election> Protocol for Coordinated<E> {
         }
     }
 
-    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
+    fn on_suspicion(
+        &mut self,
+        peer: ProcessId,
+        verdict: DetectorVerdict,
+        fx: &mut impl Effects<Self>,
+    ) {
         self.record_verdict(peer, verdict);
         self.step_election(Input::Suspicion { peer, verdict }, fx);
         self.on_verdict_as_leader(peer, verdict, fx);
@@ -299,7 +304,7 @@ impl<E: Election> Coordinated<E> {
 
     fn set_renewal(&self, fx: &mut impl Effects<Self>) {
         if let Some(times) = *self.times {
-            fx.set_timer(Timer::Renewal, times.renewal);
+            fx.set_timer(Timer::Renewal, times.renewal_interval);
         }
     }
 
@@ -355,7 +360,7 @@ impl<E: Election> Coordinated<E> {
 impl<E: Election> Coordinated<E> {
     fn step_election(&mut self, input: Input<E>, fx: &mut impl Effects<Self>) {
         let (_, events) =
-            fx.lift(Message::Election, Timer::Election, |fx| self.election.step(input, fx));
+            fx.run_child(Message::Election, Timer::Election, |fx| self.election.step(input, fx));
         self.on_election_events(events, fx);
     }
 

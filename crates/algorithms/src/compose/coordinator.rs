@@ -66,7 +66,7 @@ impl Coordinator {
         self.record_round(from, round);
         let claim = |ticket| Claim { process: from, ticket };
         match status {
-            RequestStatus::Idle => self.grants.remove_process(from),
+            RequestStatus::Idle => self.grants.withdraw_claims_of(from),
             RequestStatus::Waiting { ticket } => self.grants.enqueue(claim(ticket)),
             RequestStatus::Inside { ticket, fence } => {
                 // If the coordinator granted the lock again while it suspected this process, the
@@ -95,7 +95,7 @@ impl Coordinator {
 
     /// Returns the number of the latest known renewal request of `process`, or 0 if no number is
     /// known.
-    pub(super) fn latest_round_of(&self, process: ProcessId) -> u64 {
+    pub(super) fn latest_request_number_of(&self, process: ProcessId) -> u64 {
         self.rounds.get(&process).copied().unwrap_or(0)
     }
 
@@ -123,7 +123,7 @@ impl Coordinator {
     /// Drops the claim of a peer, and stops waiting for its report.
     pub(super) fn forget_peer(&mut self, peer: ProcessId) {
         self.awaited.remove(peer);
-        self.grants.remove_process(peer);
+        self.grants.withdraw_claims_of(peer);
     }
 
     /// Grants the lock to the first waiting claim, and returns the claim with its fencing token.

@@ -2,7 +2,8 @@
 
 use tenure_core::service::{mutex, office};
 use tenure_core::{
-    Algorithm, Card, Effects, Group, Office, ProcessId, Protocol, Service, TimerRole, Verdict,
+    Algorithm, Card, DetectorVerdict, Effects, Group, Office, ProcessId, Protocol, Service,
+    TimerRole,
 };
 
 /// State of one process of the protocol `P`. `P` offers a lock and an election, but the local user
@@ -47,7 +48,12 @@ impl<P: Office> Protocol for MutexOnly<P> {
         P::timer_role(timer)
     }
 
-    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
+    fn on_suspicion(
+        &mut self,
+        peer: ProcessId,
+        verdict: DetectorVerdict,
+        fx: &mut impl Effects<Self>,
+    ) {
         self.0.on_suspicion(peer, verdict, &mut mutex_effects(fx));
     }
 }
@@ -60,7 +66,7 @@ impl<P: Office> MutexOnly<P> {
 }
 
 fn mutex_effects<P: Office>(fx: &mut impl Effects<MutexOnly<P>>) -> impl Effects<P> {
-    fx.wrap(
+    fx.child_effects(
         |message| message,
         |timer| timer,
         |event| match event {

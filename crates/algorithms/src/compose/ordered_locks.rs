@@ -15,8 +15,8 @@ use alloc::vec::Vec;
 
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{
-    Algorithm, Card, Effects, Fence, Group, Input, MessageCost, Mutex, ProcessId, Protocol,
-    SharedConfig, Tagged, TimerRole, Verdict,
+    Algorithm, Card, DetectorVerdict, Effects, Fence, Group, Input, MessageCost, Mutex, ProcessId,
+    Protocol, SharedConfig, Tagged, TimerRole,
 };
 
 use super::Keyed;
@@ -42,7 +42,7 @@ pub struct Config<C> {
     /// Each list has at least one lock, and contains no lock twice. Two processes exclude each
     /// other if their lists have a common lock. Fences increase only among processes whose lists
     /// have the same smallest name, because an entry has the fence of the lock with this name.
-    pub names: Arc<[Vec<LockName>]>,
+    pub lock_names_by_process: Arc<[Vec<LockName>]>,
     /// Configuration of every lock.
     pub inner: C,
 }
@@ -61,9 +61,9 @@ impl<P: Mutex> Protocol for OrderedLocks<P> {
         stable: Option<Self::Stable>,
         fx: &mut impl Effects<Self>,
     ) -> Self {
-        let names = SharedConfig::new(config.names[group.me().index()].clone());
+        let names = SharedConfig::new(config.lock_names_by_process[group.me().index()].clone());
         assert!(!names.is_empty(), "a process takes at least one lock");
-        let (locks, _) = fx.lift(
+        let (locks, _) = fx.run_child(
             |message| message,
             |timer| timer,
             |fx| Keyed::boot(group, &config.inner, stable, fx),
@@ -100,7 +100,12 @@ impl<P: Mutex> Protocol for OrderedLocks<P> {
         P::timer_role(&timer.inner)
     }
 
-    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
+    fn on_suspicion(
+        &mut self,
+        peer: ProcessId,
+        verdict: DetectorVerdict,
+        fx: &mut impl Effects<Self>,
+    ) {
         self.step_locks(Input::Suspicion { peer, verdict }, fx);
     }
 }
@@ -113,7 +118,7 @@ impl<P: Mutex> OrderedLocks<P> {
 
     fn step_locks(&mut self, input: Input<Keyed<LockName, P>>, fx: &mut impl Effects<Self>) {
         let ((), events) =
-            fx.lift(|message| message, |timer| timer, |fx| self.locks.step(input, fx));
+            fx.run_child(|message| message, |timer| timer, |fx| self.locks.step(input, fx));
         for Tagged { key, inner } in events {
             if let Event::Entered { fence } = inner {
                 self.on_acquired(&key, fence, fx);
@@ -139,7 +144,7 @@ impl<P: Mutex> OrderedLocks<P> {
 impl<P: Mutex + Algorithm> Algorithm for OrderedLocks<P> {
     fn card(config: &Self::Config, size: u32) -> Card {
         let mut card = P::card(&config.inner, size);
-        let counts = config.names.iter().map(|names| names.len() as u64);
+        let counts = config.lock_names_by_process.iter().map(|names| names.len() as u64);
         let (min_locks, max_locks) = (counts.clone().min().unwrap_or(0), counts.max().unwrap_or(0));
         card.name = format!("in-turn:{}", card.name);
         card.title = format!("several locks by name, one after the other, each: {}", card.title);

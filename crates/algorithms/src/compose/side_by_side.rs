@@ -7,8 +7,8 @@ use alloc::format;
 
 use tenure_core::service::office::{Command, Event};
 use tenure_core::{
-    Algorithm, Card, ChannelOrder, CrashModel, Effects, Election, Group, Label, Labelled, Mutex,
-    ProcessId, Protocol, Service, Strategy, TimerRole, ToleratedFaults, Verdict,
+    Algorithm, Card, ChannelOrder, CrashModel, DetectorVerdict, Effects, Election, Group, Label,
+    Labelled, Mutex, ProcessId, Protocol, Service, Strategy, TimerRole, ToleratedFaults,
 };
 
 /// State of one process: its part of the mutex and its part of the election.
@@ -100,7 +100,12 @@ impl<M: Mutex, E: Election> Protocol for SideBySide<M, E> {
         }
     }
 
-    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
+    fn on_suspicion(
+        &mut self,
+        peer: ProcessId,
+        verdict: DetectorVerdict,
+        fx: &mut impl Effects<Self>,
+    ) {
         self.mutex.on_suspicion(peer, verdict, &mut lock(fx));
         self.election.on_suspicion(peer, verdict, &mut leader(fx));
     }
@@ -113,11 +118,13 @@ fn tolerated_losses(faults: &ToleratedFaults) -> u32 {
 }
 
 fn lock<M: Mutex, E: Election>(fx: &mut impl Effects<SideBySide<M, E>>) -> impl Effects<M> {
-    fx.wrap(MutexOrElection::Mutex, MutexOrElection::Mutex, |event| Some(Event::Mutex(event)))
+    fx.child_effects(MutexOrElection::Mutex, MutexOrElection::Mutex, |event| {
+        Some(Event::Mutex(event))
+    })
 }
 
 fn leader<M: Mutex, E: Election>(fx: &mut impl Effects<SideBySide<M, E>>) -> impl Effects<E> {
-    fx.wrap(MutexOrElection::Election, MutexOrElection::Election, |event| {
+    fx.child_effects(MutexOrElection::Election, MutexOrElection::Election, |event| {
         Some(Event::Election(event))
     })
 }

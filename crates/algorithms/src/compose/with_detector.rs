@@ -9,8 +9,8 @@ use alloc::vec::Vec;
 
 use tenure_core::service::detector;
 use tenure_core::{
-    Algorithm, Card, Detector, DetectorClass, Effects, Group, Label, Labelled, ProcessId, Protocol,
-    TimerRole, Timing, Verdict,
+    Algorithm, Card, Detector, DetectorClass, DetectorVerdict, Effects, Group, Label, Labelled,
+    ProcessId, Protocol, TimerRole, Timing,
 };
 
 /// State of one process of the protocol `P`, with its failure detector `D`.
@@ -72,7 +72,7 @@ impl<D: Detector, P: Protocol> Protocol for WithDetector<D, P> {
         fx: &mut impl Effects<Self>,
     ) -> Self {
         let (of_detector, of_inner) = stable.unzip();
-        let (detector, verdicts) = fx.lift(Message::Detector, Timer::Detector, |fx| {
+        let (detector, verdicts) = fx.run_child(Message::Detector, Timer::Detector, |fx| {
             D::boot(group, &config.detector, of_detector, fx)
         });
         let inner = P::boot(group, &config.inner, of_inner, &mut inner_effects(fx));
@@ -85,8 +85,11 @@ impl<D: Detector, P: Protocol> Protocol for WithDetector<D, P> {
         (self.detector.stable(), self.inner.stable())
     }
 
-    fn unsaved(&self, (detector, inner): &Self::Stable) -> Option<Self::Stable> {
-        self.combined_change(self.detector.unsaved(detector), self.inner.unsaved(inner))
+    fn unsaved_change(&self, (detector, inner): &Self::Stable) -> Option<Self::Stable> {
+        self.combined_change(
+            self.detector.unsaved_change(detector),
+            self.inner.unsaved_change(inner),
+        )
     }
 
     const DEFERS_SAVES: bool = D::DEFERS_SAVES || P::DEFERS_SAVES;
@@ -108,7 +111,7 @@ impl<D: Detector, P: Protocol> Protocol for WithDetector<D, P> {
         match message {
             Message::Inner(message) => self.inner.on_message(from, message, &mut inner_effects(fx)),
             Message::Detector(message) => {
-                let (_, verdicts) = fx.lift(Message::Detector, Timer::Detector, |fx| {
+                let (_, verdicts) = fx.run_child(Message::Detector, Timer::Detector, |fx| {
                     self.detector.on_message(from, message, fx)
                 });
                 self.forward_verdicts(verdicts, fx);
@@ -120,7 +123,7 @@ impl<D: Detector, P: Protocol> Protocol for WithDetector<D, P> {
         match timer {
             Timer::Inner(timer) => self.inner.on_timer(timer, &mut inner_effects(fx)),
             Timer::Detector(timer) => {
-                let (_, verdicts) = fx.lift(Message::Detector, Timer::Detector, |fx| {
+                let (_, verdicts) = fx.run_child(Message::Detector, Timer::Detector, |fx| {
                     self.detector.on_timer(timer, fx)
                 });
                 self.forward_verdicts(verdicts, fx);
@@ -128,10 +131,10 @@ impl<D: Detector, P: Protocol> Protocol for WithDetector<D, P> {
         }
     }
 
-    fn requires_save(message: &Self::Message) -> bool {
+    fn must_wait_for_save(message: &Self::Message) -> bool {
         match message {
-            Message::Inner(message) => P::requires_save(message),
-            Message::Detector(message) => D::requires_save(message),
+            Message::Inner(message) => P::must_wait_for_save(message),
+            Message::Detector(message) => D::must_wait_for_save(message),
         }
     }
 
@@ -144,8 +147,13 @@ impl<D: Detector, P: Protocol> Protocol for WithDetector<D, P> {
 
     /// Handles a verdict from a source outside the detector. For example, the runtime may have seen
     /// a new session of a peer. Passes the verdict to the detector and to the protocol.
-    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
-        let (_, verdicts) = fx.lift(Message::Detector, Timer::Detector, |fx| {
+    fn on_suspicion(
+        &mut self,
+        peer: ProcessId,
+        verdict: DetectorVerdict,
+        fx: &mut impl Effects<Self>,
+    ) {
+        let (_, verdicts) = fx.run_child(Message::Detector, Timer::Detector, |fx| {
             self.detector.on_suspicion(peer, verdict, fx)
         });
         self.inner.on_suspicion(peer, verdict, &mut inner_effects(fx));
@@ -156,7 +164,7 @@ impl<D: Detector, P: Protocol> Protocol for WithDetector<D, P> {
 fn inner_effects<D: Detector, P: Protocol>(
     fx: &mut impl Effects<WithDetector<D, P>>,
 ) -> impl Effects<P> {
-    fx.wrap(Message::Inner, Timer::Inner, Some)
+    fx.child_effects(Message::Inner, Timer::Inner, Some)
 }
 
 impl<D: Detector, P: Protocol> WithDetector<D, P> {

@@ -35,7 +35,7 @@ pub struct Config {
     /// Interval between heartbeats.
     pub period: Delay,
     /// Initial timeout, in ticks; longer than a period.
-    pub timeout: u64,
+    pub initial_timeout: u64,
     /// Increase of the timeout after a false suspicion, in ticks.
     pub increment: u64,
     /// Upper bound on the timeout after false suspicions, in ticks.
@@ -48,7 +48,7 @@ impl Default for Config {
     fn default() -> Self {
         Config {
             period: Delay::units(50),
-            timeout: Delay::units(300).max,
+            initial_timeout: Delay::units(300).max,
             increment: Delay::units(100).max,
             max_timeout: Delay::units(5_000).max,
         }
@@ -63,9 +63,12 @@ impl TimeoutPolicy for Config {
         self.period
     }
 
-    fn initial(&self) -> u64 {
-        assert!(self.timeout > self.period.max, "the timeout must be longer than the period");
-        self.timeout
+    fn initial_peer_state(&self) -> u64 {
+        assert!(
+            self.initial_timeout > self.period.max,
+            "the timeout must be longer than the period"
+        );
+        self.initial_timeout
     }
 
     fn timeout(&self, of: &u64) -> u64 {
@@ -80,7 +83,7 @@ impl TimeoutPolicy for Config {
 
     fn restart_silence_measurement(&self, _: &mut u64) {}
 
-    fn names(&self) -> [&'static str; 3] {
+    fn card_texts(&self) -> [&'static str; 3] {
         [
             "heartbeat",
             "send heartbeats, suspect silent processes, and lengthen timeouts after false \

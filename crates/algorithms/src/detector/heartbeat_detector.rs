@@ -12,9 +12,9 @@ use alloc::vec::Vec;
 
 use tenure_core::service::detector::{Command, Event};
 use tenure_core::{
-    Algorithm, Card, ChannelOrder, CostUnit, CrashModel, Delay, DetectorClass, Effects, Group,
-    LocalTime, MessageCost, ProcessId, ProcessKnowledge, ProcessSet, Protocol, Service,
-    SharedConfig, Strategy, TimerRole, Timing, ToleratedFaults, Topology, Verdict, labelled,
+    Algorithm, Card, ChannelOrder, CostUnit, CrashModel, Delay, DetectorClass, DetectorVerdict,
+    Effects, Group, LocalTime, MessageCost, ProcessId, ProcessKnowledge, ProcessSet, Protocol,
+    Service, SharedConfig, Strategy, TimerRole, Timing, ToleratedFaults, Topology, labelled,
 };
 
 /// Policy of a failure detector. It is the configuration of the detector, and decides how long a
@@ -27,7 +27,7 @@ pub trait TimeoutPolicy: Clone + Debug + Eq + Hash + Send + Sync + 'static {
     fn period(&self) -> Delay;
 
     /// Returns the initial state for a peer.
-    fn initial(&self) -> Self::PeerState;
+    fn initial_peer_state(&self) -> Self::PeerState;
 
     /// Returns how long a peer may be silent after its last heartbeat, in ticks. `of` is the state
     /// of this peer.
@@ -45,7 +45,7 @@ pub trait TimeoutPolicy: Clone + Debug + Eq + Hash + Send + Sync + 'static {
 
     /// Returns three strings about the detector: its name on the command line, its title and its
     /// paper.
-    fn names(&self) -> [&'static str; 3];
+    fn card_texts(&self) -> [&'static str; 3];
 }
 
 /// One process of a failure detector that sends heartbeats.
@@ -99,7 +99,7 @@ impl<C: TimeoutPolicy> Protocol for HeartbeatDetector<C> {
             group,
             config: SharedConfig::new(config.clone()),
             suspected: ProcessSet::new(),
-            records: vec![config.initial(); group.size() as usize],
+            records: vec![config.initial_peer_state(); group.size() as usize],
             last_beat: fx.local_clock(),
         };
         beating.reset_timeouts(fx);
@@ -116,7 +116,7 @@ impl<C: TimeoutPolicy> Protocol for HeartbeatDetector<C> {
     fn on_message(&mut self, from: ProcessId, _: Message, fx: &mut impl Effects<Self>) {
         let suspected = self.suspected.remove(from);
         if suspected {
-            fx.emit(Event { peer: from, verdict: Verdict::Trust });
+            fx.emit(Event { peer: from, verdict: DetectorVerdict::Trust });
         }
         self.config.on_heartbeat(&mut self.records[from.index()], fx.local_clock(), suspected);
         self.set_timeout(from, fx);
@@ -132,7 +132,7 @@ impl<C: TimeoutPolicy> Protocol for HeartbeatDetector<C> {
             }
             Timer::Silence(peer) => {
                 if self.suspected.insert(peer) {
-                    fx.emit(Event { peer, verdict: Verdict::Suspect });
+                    fx.emit(Event { peer, verdict: DetectorVerdict::Suspect });
                 }
             }
         }
@@ -140,7 +140,7 @@ impl<C: TimeoutPolicy> Protocol for HeartbeatDetector<C> {
 
     /// Returns false: a heartbeat says nothing about saved state, so it may be sent before a
     /// pending save is done.
-    fn requires_save(_: &Message) -> bool {
+    fn must_wait_for_save(_: &Message) -> bool {
         false
     }
 
@@ -154,13 +154,18 @@ impl<C: TimeoutPolicy> Protocol for HeartbeatDetector<C> {
     /// Handles a verdict that comes from outside the detector. A suspicion stops the timer of the
     /// peer. If the verdict is trust, the timer restarts. If the peer then sends no heartbeats, the
     /// detector suspects it again.
-    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
+    fn on_suspicion(
+        &mut self,
+        peer: ProcessId,
+        verdict: DetectorVerdict,
+        fx: &mut impl Effects<Self>,
+    ) {
         match verdict {
-            Verdict::Suspect => {
+            DetectorVerdict::Suspect => {
                 self.suspected.insert(peer);
                 fx.cancel_timer(Timer::Silence(peer));
             }
-            Verdict::Trust => {
+            DetectorVerdict::Trust => {
                 self.suspected.remove(peer);
                 self.config.restart_silence_measurement(&mut self.records[peer.index()]);
                 self.set_timeout(peer, fx);
@@ -195,7 +200,7 @@ impl<C: TimeoutPolicy> HeartbeatDetector<C> {
     fn was_paused(&self, fx: &mut impl Effects<Self>) -> bool {
         let silent = fx.local_clock() - self.last_beat;
         let (period, first) =
-            (self.config.period().max, self.config.timeout(&self.config.initial()));
+            (self.config.period().max, self.config.timeout(&self.config.initial_peer_state()));
         silent >= period + first.saturating_sub(period) / 2
     }
 }
@@ -203,7 +208,7 @@ impl<C: TimeoutPolicy> HeartbeatDetector<C> {
 impl<C: TimeoutPolicy> Algorithm for HeartbeatDetector<C> {
     fn card(config: &C, size: u32) -> Card {
         let cost = u64::from(size) * u64::from(size - 1);
-        let [name, title, paper] = config.names();
+        let [name, title, paper] = config.card_texts();
         Card {
             name: name.into(),
             title: title.into(),

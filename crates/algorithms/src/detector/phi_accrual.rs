@@ -47,7 +47,7 @@ pub struct Config {
     /// Interval between heartbeats.
     pub period: Delay,
     /// Φ: the level at which a peer is suspected, in thousandths.
-    pub threshold: u64,
+    pub threshold_phi_thousandths: u64,
     /// Number of intervals remembered per peer; at least 2.
     pub window: usize,
     /// Assumed length of an interval before the first heartbeats, in ticks. The window starts with
@@ -70,7 +70,7 @@ impl Default for Config {
     fn default() -> Self {
         Config {
             period: Delay::units(50),
-            threshold: 8_000,
+            threshold_phi_thousandths: 8_000,
             window: 100,
             first_interval: Delay::units(100).max,
             min_deviation: Delay::units(10).max,
@@ -113,7 +113,7 @@ impl TimeoutPolicy for Config {
         self.period
     }
 
-    fn initial(&self) -> PeerState {
+    fn initial_peer_state(&self) -> PeerState {
         assert!(self.window >= 2, "one interval has no deviation");
         let intervals =
             [self.first_interval / 2, self.first_interval + self.first_interval / 2].into();
@@ -121,12 +121,14 @@ impl TimeoutPolicy for Config {
     }
 
     fn timeout(&self, of: &PeerState) -> u64 {
-        if self.threshold == 0 {
+        if self.threshold_phi_thousandths == 0 {
             return 0;
         }
         let mean = of.mean();
         let deviation = of.deviation(mean).max(self.min_deviation);
-        let margin = i128::from(lateness_for_phi(self.threshold)) * i128::from(deviation) / 1000;
+        let margin = i128::from(lateness_for_phi(self.threshold_phi_thousandths))
+            * i128::from(deviation)
+            / 1000;
         let silence = i128::from(mean + of.allowance) + margin;
         u64::try_from(silence).unwrap_or(0).min(self.max_timeout)
     }
@@ -147,7 +149,7 @@ impl TimeoutPolicy for Config {
         of.last_heartbeat = None;
     }
 
-    fn names(&self) -> [&'static str; 3] {
+    fn card_texts(&self) -> [&'static str; 3] {
         [
             "phi-accrual",
             "suspect a process whose silence is unlikely given its past intervals",

@@ -39,7 +39,7 @@ mod rules;
 
 use tenure_core::service::election::{Command, Event};
 use tenure_core::{
-    Effects, Group, ProcessId, ProcessSet, Protocol, SharedConfig, Term, TimerRole, Verdict,
+    DetectorVerdict, Effects, Group, ProcessId, ProcessSet, Protocol, SharedConfig, Term, TimerRole,
 };
 
 pub use config::Config;
@@ -174,9 +174,14 @@ impl Protocol for Bully {
         TimerRole::MeasuresSilence
     }
 
-    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
+    fn on_suspicion(
+        &mut self,
+        peer: ProcessId,
+        verdict: DetectorVerdict,
+        fx: &mut impl Effects<Self>,
+    ) {
         match verdict {
-            Verdict::Suspect => {
+            DetectorVerdict::Suspect => {
                 self.suspected.insert(peer);
                 let is_heir = self.phase == Phase::Retired { heir: peer };
                 if self.follows(peer) || is_heir {
@@ -184,7 +189,7 @@ impl Protocol for Bully {
                     self.on_command(Command::Elect, fx);
                 }
             }
-            Verdict::Trust => {
+            DetectorVerdict::Trust => {
                 self.suspected.remove(peer);
                 if self.phase == Phase::Doubting && self.follows(peer) {
                     self.enter_phase(Phase::Settled, fx);
@@ -330,12 +335,12 @@ impl Bully {
                 fx.cancel_timer(Timer::Coordinator);
             }
             Phase::Asking => {
-                fx.set_timer(Timer::Answer, self.config.answer);
+                fx.set_timer(Timer::Answer, self.config.answer_timeout);
                 fx.cancel_timer(Timer::Coordinator);
             }
             Phase::Waiting | Phase::Doubting => {
                 fx.cancel_timer(Timer::Answer);
-                fx.set_timer(Timer::Coordinator, self.config.coordinator);
+                fx.set_timer(Timer::Coordinator, self.config.coordinator_timeout);
             }
         }
     }

@@ -26,7 +26,7 @@ use alloc::vec::Vec;
 use core::cmp::Ordering;
 
 use tenure_core::service::election::{Command, Event};
-use tenure_core::theory::{Precision, Prediction, Theory, WorkloadKind};
+use tenure_core::theory::{Prediction, PredictionKind, Theory, WorkloadKind};
 use tenure_core::{
     Algorithm, Card, ChannelOrder, Effects, Group, MessageCost, Never, ProcessId, ProcessKnowledge,
     Protocol, Rank, Term, ToleratedFaults, Topology, Variant, labelled,
@@ -232,7 +232,7 @@ impl Algorithm for ChangRoberts {
             topology: Topology::UnidirectionalRing,
             messages: MessageCost::per_election(formula, 2 * n, most).zero_if_alone(size),
             theory: Some(Theory::election(2 * size - 1)),
-            variants: Variants::<VariantId>::declared()
+            variants: Variants::<VariantId>::declarations()
                 .into_iter()
                 .chain([FAULT_TOLERANT])
                 .collect(),
@@ -253,17 +253,17 @@ impl Algorithm for ChangRoberts {
         let size = ring::ring_size(absent, size);
         let n = u64::from(size);
         match workload {
-            _ if size == 1 => Some(Prediction::new(Precision::Exact, 0)),
+            _ if size == 1 => Some(Prediction::new(PredictionKind::Exact, 0)),
             WorkloadKind::AllStart => {
                 let ring = ring::live_ranks(ranks, absent, ProcessId(0));
-                Some(Prediction::new(Precision::Exact, predicted_message_count(&ring)))
+                Some(Prediction::new(PredictionKind::Exact, predicted_message_count(&ring)))
             }
             WorkloadKind::AllStartRandomRanks => Some(Prediction::harmonic(n, size, n)),
             WorkloadKind::OneStarts(start) if absent.contains(start) => None,
             WorkloadKind::OneStarts(start) => {
                 let ring = ring::live_ranks(ranks, absent, start);
                 let hops = (0..ring.len() as u64).max_by_key(|place| ring[*place as usize])?;
-                Some(Prediction::new(Precision::Exact, hops + 2 * n))
+                Some(Prediction::new(PredictionKind::Exact, hops + 2 * n))
             }
             WorkloadKind::OneAtATime | WorkloadKind::AllEquallyOften | WorkloadKind::Other => None,
         }

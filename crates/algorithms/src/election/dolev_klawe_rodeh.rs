@@ -27,7 +27,7 @@
 use alloc::sync::Arc;
 
 use tenure_core::service::election::{Command, Event};
-use tenure_core::theory::{Precision, Prediction, WorkloadKind};
+use tenure_core::theory::{Prediction, PredictionKind, WorkloadKind};
 use tenure_core::{
     Algorithm, Card, ChannelOrder, Effects, Group, MessageCost, Never, ProcessId, ProcessKnowledge,
     Protocol, Rank, Term, ToleratedFaults, Topology, labelled,
@@ -275,11 +275,11 @@ impl Algorithm for DolevKlaweRodeh {
         // There are at most ⌊log₂ N⌋ + 1 phases. The last phase takes N messages, each other phase
         // 2N, and the announcement N.
         Some(match workload {
-            _ if size == 1 => Prediction::new(Precision::Exact, 0),
+            _ if size == 1 => Prediction::new(PredictionKind::Exact, 0),
             WorkloadKind::AllStartRandomRanks => {
-                Prediction::new(Precision::Most, 2 * n * u64::from(size.ilog2()) + 2 * n)
+                Prediction::new(PredictionKind::Most, 2 * n * u64::from(size.ilog2()) + 2 * n)
             }
-            _ => Prediction::new(Precision::Exact, 2 * n * phases(&ring)),
+            _ => Prediction::new(PredictionKind::Exact, 2 * n * phases(&ring)),
         })
     }
 

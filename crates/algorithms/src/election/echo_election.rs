@@ -31,7 +31,7 @@
 use alloc::sync::Arc;
 
 use tenure_core::service::election::{Command, Event};
-use tenure_core::theory::{Precision, Prediction, WorkloadKind};
+use tenure_core::theory::{Prediction, PredictionKind, WorkloadKind};
 use tenure_core::{
     Algorithm, Card, Effects, Graph, Group, MessageCost, Never, ProcessId, ProcessKnowledge,
     ProcessSet, Property, Protocol, Rank, SharedConfig, Strategy, Term, ToleratedFaults, labelled,
@@ -317,7 +317,7 @@ impl Algorithm for EchoElection {
                 Property::OneLeaderPerTerm,
                 Property::OneLeaderAtATime,
             ],
-            variants: Variants::<VariantId>::declared(),
+            variants: Variants::<VariantId>::declarations(),
             ..Card::election(
                 "echo-election",
                 "waves explore a graph, and the largest extinguishes the others",
@@ -334,8 +334,10 @@ impl Algorithm for EchoElection {
     ) -> Option<Prediction> {
         let (wave, announcement) = costs(config, size);
         Some(match workload {
-            WorkloadKind::OneStarts(_) => Prediction::new(Precision::Exact, wave + announcement),
-            _ => Prediction::new(Precision::Most, u64::from(size) * wave),
+            WorkloadKind::OneStarts(_) => {
+                Prediction::new(PredictionKind::Exact, wave + announcement)
+            }
+            _ => Prediction::new(PredictionKind::Most, u64::from(size) * wave),
         })
     }
 

@@ -23,7 +23,7 @@
 use alloc::sync::Arc;
 
 use tenure_core::service::election::{Command, Event};
-use tenure_core::theory::{Precision, Prediction, Theory, WorkloadKind};
+use tenure_core::theory::{Prediction, PredictionKind, Theory, WorkloadKind};
 use tenure_core::{
     Algorithm, Card, Effects, Graph, Group, MessageCost, Never, ProcessId, ProcessSet, Protocol,
     Rank, SharedConfig, Strategy, Term, ToleratedFaults, labelled,
@@ -254,7 +254,7 @@ impl Algorithm for FloodingElection {
             ),
             messages: MessageCost::per_election("2E·D", messages, Some(messages)),
             theory: Some(Theory::election(config.diameter)),
-            variants: Variants::<VariantId>::declared(),
+            variants: Variants::<VariantId>::declarations(),
             ..Card::election(
                 "flooding-election",
                 "every process floods the largest rank that it has seen, for D rounds",
@@ -265,7 +265,7 @@ impl Algorithm for FloodingElection {
     }
 
     fn predicted_messages(config: &Config, _: u32, _: WorkloadKind) -> Option<Prediction> {
-        Some(Prediction::new(Precision::Exact, config.messages()))
+        Some(Prediction::new(PredictionKind::Exact, config.messages()))
     }
 
     fn with_ranks(config: &Config, ranks: Arc<[Rank]>) -> Config {

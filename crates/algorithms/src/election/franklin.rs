@@ -24,7 +24,7 @@
 use alloc::sync::Arc;
 
 use tenure_core::service::election::{Command, Event};
-use tenure_core::theory::{Precision, Prediction, WorkloadKind};
+use tenure_core::theory::{Prediction, PredictionKind, WorkloadKind};
 use tenure_core::{
     Algorithm, Card, Effects, Group, MessageCost, Never, ProcessId, ProcessKnowledge, Protocol,
     Rank, Term, ToleratedFaults, Topology, labelled,
@@ -276,11 +276,11 @@ impl Algorithm for Franklin {
         let ring = ring::live_ranks(&config.ranks, &config.absent, ProcessId(0));
         let n = u64::from(size);
         Some(match workload {
-            _ if size == 1 => Prediction::new(Precision::Exact, 0),
+            _ if size == 1 => Prediction::new(PredictionKind::Exact, 0),
             WorkloadKind::AllStartRandomRanks => {
-                Prediction::new(Precision::Most, 2 * n * (u64::from(size.ilog2()) + 1) + n)
+                Prediction::new(PredictionKind::Most, 2 * n * (u64::from(size.ilog2()) + 1) + n)
             }
-            _ => Prediction::new(Precision::Exact, 2 * n * phases(&ring) + n),
+            _ => Prediction::new(PredictionKind::Exact, 2 * n * phases(&ring) + n),
         })
     }
 

@@ -29,7 +29,7 @@
 use alloc::sync::Arc;
 
 use tenure_core::service::election::{Command, Event};
-use tenure_core::theory::{Precision, Prediction, WorkloadKind};
+use tenure_core::theory::{Prediction, PredictionKind, WorkloadKind};
 use tenure_core::{
     Algorithm, Card, Effects, Group, MessageCost, Never, ProcessId, ProcessKnowledge, Protocol,
     Rank, Term, ToleratedFaults, Topology, labelled,
@@ -324,12 +324,12 @@ impl Algorithm for HirschbergSinclair {
         let ring = ring::live_ranks(&config.ranks, &config.absent, ProcessId(0));
         let n = u64::from(size);
         match workload {
-            _ if size == 1 => Some(Prediction::new(Precision::Exact, 0)),
+            _ if size == 1 => Some(Prediction::new(PredictionKind::Exact, 0)),
             WorkloadKind::AllStart => {
-                Some(Prediction::new(Precision::Exact, predicted_message_count(&ring)))
+                Some(Prediction::new(PredictionKind::Exact, predicted_message_count(&ring)))
             }
             WorkloadKind::AllStartRandomRanks => {
-                Some(Prediction::new(Precision::Most, max_messages(n)))
+                Some(Prediction::new(PredictionKind::Most, max_messages(n)))
             }
             WorkloadKind::OneAtATime
             | WorkloadKind::AllEquallyOften

@@ -44,7 +44,7 @@ mod phase;
 
 use tenure_core::service::election::{Command, Event};
 use tenure_core::{
-    Effects, Group, ProcessId, ProcessSet, Protocol, SharedConfig, Term, TimerRole, Verdict,
+    DetectorVerdict, Effects, Group, ProcessId, ProcessSet, Protocol, SharedConfig, Term, TimerRole,
 };
 
 pub use config::{Config, VariantId};
@@ -152,7 +152,7 @@ impl Protocol for Invitation {
                 self.phase = Phase::Member;
                 self.follow(fx);
             }
-            Message::AreYouThere { group } => self.on_member(from, group, fx),
+            Message::AreYouThere { group } => self.on_are_you_there(from, group, fx),
             Message::NotThere { group } if group == self.group && self.phase == Phase::Member => {
                 self.recover(fx);
             }
@@ -186,9 +186,14 @@ impl Protocol for Invitation {
         }
     }
 
-    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
+    fn on_suspicion(
+        &mut self,
+        peer: ProcessId,
+        verdict: DetectorVerdict,
+        fx: &mut impl Effects<Self>,
+    ) {
         match verdict {
-            Verdict::Suspect => {
+            DetectorVerdict::Suspect => {
                 self.suspected.insert(peer);
                 match &mut self.phase {
                     Phase::Coordinator { members, found } => {
@@ -204,7 +209,7 @@ impl Protocol for Invitation {
                     Phase::Member | Phase::Invited | Phase::Idle => {}
                 }
             }
-            Verdict::Trust => {
+            DetectorVerdict::Trust => {
                 self.suspected.remove(peer);
                 self.schedule_check(fx);
             }
@@ -280,7 +285,7 @@ impl Invitation {
         }
         fx.broadcast(&invited, Message::Invitation { group: self.group });
         self.phase = Phase::Inviting { accepted: ProcessSet::new() };
-        fx.set_timer(Timer::Accept, self.config.accept);
+        fx.set_timer(Timer::Accept, self.config.accept_timeout);
     }
 
     /// Accepts an invitation to a `group` with a higher number, and forwards it to the members of
@@ -300,7 +305,7 @@ impl Invitation {
         self.number = self.number.max(group.number);
         self.phase = Phase::Invited;
         fx.send(group.leader, Message::Accept { group });
-        fx.set_timer(Timer::Ready, self.config.ready);
+        fx.set_timer(Timer::Ready, self.config.ready_timeout);
         if self.has(VariantId::FollowsEarly) {
             self.follow(fx);
         }
@@ -325,7 +330,7 @@ impl Invitation {
 
     /// Handles the question of `from` whether this process still leads `group`. If this process
     /// does, adds `from` to the members. Otherwise answers with `NotThere`.
-    fn on_member(&mut self, from: ProcessId, group: Term, fx: &mut impl Effects<Self>) {
+    fn on_are_you_there(&mut self, from: ProcessId, group: Term, fx: &mut impl Effects<Self>) {
         match &mut self.phase {
             Phase::Coordinator { members, .. } if group == self.group => {
                 members.insert(from);
@@ -370,7 +375,7 @@ impl Invitation {
     /// process.
     fn schedule_check(&self, fx: &mut impl Effects<Self>) {
         if !self.outside().is_empty() {
-            fx.set_timer(Timer::Check, self.config.check);
+            fx.set_timer(Timer::Check, self.config.check_interval);
         }
     }
 

@@ -27,7 +27,7 @@ use alloc::collections::BTreeSet;
 use alloc::sync::Arc;
 
 use tenure_core::service::election::{Command, Event};
-use tenure_core::theory::{Precision, Prediction, Theory, WorkloadKind};
+use tenure_core::theory::{Prediction, PredictionKind, Theory, WorkloadKind};
 use tenure_core::{
     Algorithm, Card, ChannelOrder, Effects, Group, MessageCost, Never, ProcessId, ProcessKnowledge,
     Property, Protocol, Rank, Term, ToleratedFaults, Topology, labelled,
@@ -292,7 +292,7 @@ impl Algorithm for LeLann {
             messages: MessageCost::per_election("N²", n * n, Some(n * n)).zero_if_alone(size),
             theory: Some(Theory::election(size)),
             promises: [Property::Agreement, Property::Progress, choice].into(),
-            variants: Variants::<VariantId>::declared(),
+            variants: Variants::<VariantId>::declarations(),
             ..Card::election(
                 "lelann",
                 "on a ring, every process lists all ranks and chooses the largest",
@@ -303,7 +303,7 @@ impl Algorithm for LeLann {
 
     fn predicted_messages(config: &Config, size: u32, _: WorkloadKind) -> Option<Prediction> {
         let size = ring::ring_size(&config.absent, size);
-        let all = Prediction::new(Precision::Exact, u64::from(size).pow(2));
+        let all = Prediction::new(PredictionKind::Exact, u64::from(size).pow(2));
         (size > 1).then_some(all)
     }
 

@@ -33,7 +33,7 @@
 use alloc::sync::Arc;
 
 use tenure_core::service::election::{Command, Event};
-use tenure_core::theory::{Precision, Prediction, WorkloadKind};
+use tenure_core::theory::{Prediction, PredictionKind, WorkloadKind};
 use tenure_core::{
     Algorithm, Card, ChannelOrder, Effects, Group, MessageCost, Never, ProcessId, ProcessKnowledge,
     Protocol, Rank, Term, ToleratedFaults, Topology, labelled,
@@ -295,7 +295,7 @@ impl Algorithm for Peterson {
                 Some(most_messages(size)),
             )
             .zero_if_alone(size),
-            variants: Variants::<VariantId>::declared(),
+            variants: Variants::<VariantId>::declarations(),
             ..Card::election(
                 "peterson",
                 "at most every second candidate survives a phase, and the winner sees its own rank",
@@ -306,7 +306,7 @@ impl Algorithm for Peterson {
 
     fn predicted_messages(config: &Config, size: u32, _: WorkloadKind) -> Option<Prediction> {
         let size = ring::ring_size(&config.absent, size);
-        Some(Prediction::new(Precision::Most, most_messages(size)))
+        Some(Prediction::new(PredictionKind::Most, most_messages(size)))
     }
 
     fn with_ranks(config: &Config, ranks: Arc<[Rank]>) -> Config {

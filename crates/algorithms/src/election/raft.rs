@@ -125,7 +125,7 @@ impl Protocol for Raft {
         let role = if promised { Role::Follower { leader: None } } else { Role::Free };
         let Stable { term, voted_for } = stable.unwrap_or(Stable { term: 0, voted_for: None });
         let config = SharedConfig::new(config.clone());
-        fx.set_timer(Timer::Election, config.election);
+        fx.set_timer(Timer::Election, config.election_timeout);
         Raft { group, config, term, voted_for, role }
     }
 
@@ -193,7 +193,7 @@ impl Protocol for Raft {
             Message::HandOver { term } => {
                 if term == self.term {
                     self.become_follower(fx);
-                    fx.set_timer(Timer::Election, self.config.election);
+                    fx.set_timer(Timer::Election, self.config.election_timeout);
                     self.become_candidate(|term| Message::Succeed { term }, fx);
                 }
             }
@@ -229,7 +229,7 @@ impl Raft {
     /// Stops following a leader, and requests the votes or pre-votes of the peers.
     fn campaign(&mut self, fx: &mut impl Effects<Self>) {
         self.become_follower(fx);
-        fx.set_timer(Timer::Election, self.config.election);
+        fx.set_timer(Timer::Election, self.config.election_timeout);
         if !self.has(VariantId::PreVote) {
             return self.become_candidate(|term| Message::RequestVote { term }, fx);
         }
@@ -286,7 +286,7 @@ impl Raft {
         *round = (*round + 1) % modulus;
         answered.clear();
         fx.broadcast(&self.group.peers(), Message::Heartbeat { term: self.term, round: *round });
-        fx.set_timer(Timer::Heartbeat, self.config.heartbeat);
+        fx.set_timer(Timer::Heartbeat, self.config.heartbeat_interval);
         let ours = (self.term, *round);
         self.record_response(me, ours, fx);
     }
@@ -331,7 +331,7 @@ impl Raft {
         }
         if matches!(self.role, Role::Leader { .. }) {
             fx.cancel_timer(Timer::Heartbeat);
-            fx.set_timer(Timer::Election, self.config.election);
+            fx.set_timer(Timer::Election, self.config.election_timeout);
         }
         self.role = Role::Free;
     }
@@ -348,14 +348,14 @@ impl Raft {
         if votes && self.voted_for.is_none() {
             self.voted_for = Some(candidate);
             self.role = Role::Follower { leader: None };
-            fx.set_timer(Timer::Election, self.config.election);
+            fx.set_timer(Timer::Election, self.config.election_timeout);
         }
         self.voted_for == Some(candidate)
     }
 
     /// Handles a heartbeat of `leader`: follows the leader, and restarts the election timeout.
     fn follow_leader(&mut self, leader: ProcessId, fx: &mut impl Effects<Self>) {
-        fx.set_timer(Timer::Election, self.config.election);
+        fx.set_timer(Timer::Election, self.config.election_timeout);
         let role = Role::Follower { leader: Some(leader) };
         if self.role != role {
             self.become_follower(fx);
@@ -383,7 +383,11 @@ impl Raft {
     }
 
     fn lease(&self) -> Delay {
-        if self.has(VariantId::LongLease) { self.config.election } else { self.config.lease }
+        if self.has(VariantId::LongLease) {
+            self.config.election_timeout
+        } else {
+            self.config.lease_duration
+        }
     }
 
     fn is_majority(&self, votes: &ProcessSet) -> bool {

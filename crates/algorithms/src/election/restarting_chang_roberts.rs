@@ -30,7 +30,7 @@ use alloc::vec;
 use core::cmp::Ordering;
 
 use tenure_core::service::election::{Command, Event};
-use tenure_core::theory::{Precision, Prediction, WorkloadKind};
+use tenure_core::theory::{Prediction, PredictionKind, WorkloadKind};
 use tenure_core::{
     Algorithm, Card, ConfigurableTimeout, Delay, Effects, Group, MessageCost, ProcessId,
     ProcessSet, Protocol, Rank, Term, Timing, ToleratedFaults, Topology, labelled,
@@ -340,7 +340,7 @@ impl Algorithm for RestartingChangRoberts {
                 "time without a leader after which a waiting process starts again",
                 config.restart_timeout,
             )],
-            variants: Variants::<VariantId>::declared(),
+            variants: Variants::<VariantId>::declarations(),
             ..Card::election(
                 "restarting-chang-roberts",
                 "on a ring that loses messages, the initiator starts the election again",
@@ -362,7 +362,7 @@ impl Algorithm for RestartingChangRoberts {
         // If all start, a rank travels less far if the announcement overtakes it. If one starts,
         // only one message is in flight at a time.
         let is_shortened = workload == WorkloadKind::AllStart && size > 1;
-        let precision = if is_shortened { Precision::Most } else { fifo.precision };
+        let precision = if is_shortened { PredictionKind::Most } else { fifo.precision };
         Some(Prediction { precision, ..fifo })
     }
 

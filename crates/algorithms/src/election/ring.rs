@@ -79,7 +79,7 @@ pub struct ConfigInRounds<S: VariantId> {
     /// Processes that failed before the ring was formed, and are therefore not on the ring.
     pub absent: ProcessSet,
     /// Duration of a round.
-    pub round: Delay,
+    pub round_duration: Delay,
     /// Variants that are switched on.
     pub variants: Variants<S>,
 }
@@ -87,7 +87,12 @@ pub struct ConfigInRounds<S: VariantId> {
 impl<S: VariantId> ConfigInRounds<S> {
     /// Returns a configuration with these ranks and variants, and rounds of one unit.
     pub fn with_ranks(ranks: Arc<[Rank]>, variants: Variants<S>) -> Self {
-        ConfigInRounds { ranks, absent: ProcessSet::new(), round: Delay::units(1), variants }
+        ConfigInRounds {
+            ranks,
+            absent: ProcessSet::new(),
+            round_duration: Delay::units(1),
+            variants,
+        }
     }
 
     /// Returns the largest identifier in the ranks of all processes, also of absent ones.
@@ -102,7 +107,7 @@ impl<S: VariantId> ConfigInRounds<S> {
     pub(super) fn new(parameters: &Parameters) -> Result<Self, CatalogueError> {
         let (ranks, absent) = (Arc::clone(&parameters.ranks), parameters.absent.clone());
         let (round, variants) = (rounds::round_duration(parameters)?, parameters.variants()?);
-        Ok(ConfigInRounds { ranks, absent, round, variants })
+        Ok(ConfigInRounds { ranks, absent, round_duration: round, variants })
     }
 }
 

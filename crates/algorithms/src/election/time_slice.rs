@@ -24,7 +24,7 @@
 use alloc::vec::Vec;
 
 use tenure_core::service::election::{Command, Event};
-use tenure_core::theory::{Precision, Prediction, WorkloadKind};
+use tenure_core::theory::{Prediction, PredictionKind, WorkloadKind};
 use tenure_core::{
     Card, Delay, Effects, Group, MessageCost, ProcessId, ProcessKnowledge, Property, Rank, Term,
     ToleratedFaults, Topology, labelled,
@@ -33,7 +33,7 @@ use tenure_core::{
 use super::ring::{self, Candidate, Ring};
 use crate::catalogue_error::CatalogueError;
 use crate::parameters::{FromParameters, Parameters};
-use crate::rounds::{InRounds, Rounds};
+use crate::rounds::{InRounds, RoundAlgorithm};
 use crate::variants::{Variants, variant_ids};
 
 /// One process of the algorithm, as a protocol. The adapter [`InRounds`] calls [`TimeSliceProcess`]
@@ -102,7 +102,7 @@ variant_ids! {
         => "", "-n 3 --ids 1,3,2 --property agreement,cost";
 }
 
-impl Rounds for TimeSliceProcess {
+impl RoundAlgorithm for TimeSliceProcess {
     type Config = Config;
     type Command = Command;
     type Event = Event;
@@ -120,7 +120,7 @@ impl Rounds for TimeSliceProcess {
     }
 
     fn round_duration(config: &Config) -> Delay {
-        config.round
+        config.round_duration
     }
 
     fn on_command(&mut self, command: Command, fx: &mut impl Effects<TimeSlice>) {
@@ -161,7 +161,7 @@ impl Rounds for TimeSliceProcess {
             topology: Topology::UnidirectionalRing,
             messages: MessageCost::per_election("N", n, Some(n)).zero_if_alone(size),
             promises: [Property::Agreement, Property::Progress].into(),
-            variants: Variants::<VariantId>::declared(),
+            variants: Variants::<VariantId>::declarations(),
             ..Card::election(
                 "time-slice",
                 "each identifier has its own N rounds on a ring, and only the smallest is sent",
@@ -178,8 +178,8 @@ impl Rounds for TimeSliceProcess {
         let size = ring::ring_size(&config.absent, size);
         match workload {
             WorkloadKind::OneStarts(start) if config.absent.contains(start) => None,
-            _ if size == 1 => Some(Prediction::new(Precision::Exact, 0)),
-            _ => Some(Prediction::new(Precision::Exact, size.into())),
+            _ if size == 1 => Some(Prediction::new(PredictionKind::Exact, 0)),
+            _ => Some(Prediction::new(PredictionKind::Exact, size.into())),
         }
     }
 

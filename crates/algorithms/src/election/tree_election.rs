@@ -27,7 +27,7 @@
 use alloc::sync::Arc;
 
 use tenure_core::service::election::{Command, Event};
-use tenure_core::theory::{Precision, Prediction, WorkloadKind};
+use tenure_core::theory::{Prediction, PredictionKind, WorkloadKind};
 use tenure_core::tree::{RootedTree, TreeShape};
 use tenure_core::{
     Algorithm, Card, Effects, Group, MessageCost, Never, ProcessId, ProcessKnowledge, ProcessSet,
@@ -287,7 +287,7 @@ impl Algorithm for TreeElection {
                 predicted_message_count(size, 1),
                 Some(predicted_message_count(size, size)),
             ),
-            variants: Variants::<VariantId>::declared(),
+            variants: Variants::<VariantId>::declarations(),
             ..Card::election(
                 "tree-election",
                 "ranks move from the leaves of a tree inwards, until they meet on one edge",
@@ -301,10 +301,13 @@ impl Algorithm for TreeElection {
             WorkloadKind::AllStart | WorkloadKind::AllStartRandomRanks => size,
             WorkloadKind::OneStarts(_) => 1,
             _ => {
-                return Some(Prediction::new(Precision::Most, predicted_message_count(size, size)));
+                return Some(Prediction::new(
+                    PredictionKind::Most,
+                    predicted_message_count(size, size),
+                ));
             }
         };
-        Some(Prediction::new(Precision::Exact, predicted_message_count(size, starting)))
+        Some(Prediction::new(PredictionKind::Exact, predicted_message_count(size, starting)))
     }
 
     fn with_ranks(config: &Config, ranks: Arc<[Rank]>) -> Config {

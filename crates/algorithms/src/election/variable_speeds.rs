@@ -30,7 +30,7 @@
 use alloc::vec::Vec;
 
 use tenure_core::service::election::{Command, Event};
-use tenure_core::theory::{Precision, Prediction, WorkloadKind};
+use tenure_core::theory::{Prediction, PredictionKind, WorkloadKind};
 use tenure_core::{
     Card, Delay, Effects, Group, MessageCost, ProcessId, ProcessKnowledge, Property, Term,
     ToleratedFaults, Topology, labelled,
@@ -39,7 +39,7 @@ use tenure_core::{
 use super::ring::{self, Candidate, Ring};
 use crate::catalogue_error::CatalogueError;
 use crate::parameters::{FromParameters, Parameters};
-use crate::rounds::{InRounds, Rounds};
+use crate::rounds::{InRounds, RoundAlgorithm};
 use crate::variants::{Variants, variant_ids};
 
 /// One process of the algorithm, as a protocol. The adapter [`InRounds`] calls
@@ -106,7 +106,7 @@ variant_ids! {
         => "", "-n 7 --ids 1,5,6,3,2,7,4 --property cost";
 }
 
-impl Rounds for VariableSpeedsProcess {
+impl RoundAlgorithm for VariableSpeedsProcess {
     type Config = Config;
     type Command = Command;
     type Event = Event;
@@ -125,7 +125,7 @@ impl Rounds for VariableSpeedsProcess {
     }
 
     fn round_duration(config: &Config) -> Delay {
-        config.round
+        config.round_duration
     }
 
     fn on_command(&mut self, command: Command, fx: &mut impl Effects<VariableSpeeds>) {
@@ -175,7 +175,7 @@ impl Rounds for VariableSpeedsProcess {
             )
             .zero_if_alone(size),
             promises: [Property::Agreement, Property::Progress].into(),
-            variants: Variants::<VariantId>::declared(),
+            variants: Variants::<VariantId>::declarations(),
             ..Card::election(
                 "variable-speeds",
                 "on a ring, the token of identifier v waits 2^v rounds at each process",
@@ -192,11 +192,11 @@ impl Rounds for VariableSpeedsProcess {
         let size = ring::ring_size(&config.absent, size);
         match workload {
             WorkloadKind::OneStarts(start) if config.absent.contains(start) => None,
-            _ if size == 1 => Some(Prediction::new(Precision::Exact, 0)),
+            _ if size == 1 => Some(Prediction::new(PredictionKind::Exact, 0)),
             WorkloadKind::OneStarts(_) => {
-                Some(Prediction::new(Precision::Exact, 2 * u64::from(size)))
+                Some(Prediction::new(PredictionKind::Exact, 2 * u64::from(size)))
             }
-            _ => Some(Prediction::new(Precision::Most, most_messages(size))),
+            _ => Some(Prediction::new(PredictionKind::Most, most_messages(size))),
         }
     }
 

@@ -29,7 +29,7 @@
 //! can serve as the fence.
 
 use tenure_core::service::mutex::{Command, Event};
-use tenure_core::theory::{HopRange, Precision, Prediction, Theory, WorkloadKind};
+use tenure_core::theory::{HopRange, Prediction, PredictionKind, Theory, WorkloadKind};
 use tenure_core::{
     Algorithm, Card, Effects, Fence, Group, LamportClock, MessageCost, Never, ProcessId,
     ProcessSet, Protocol, Timestamp, ToleratedFaults, labelled,
@@ -210,7 +210,7 @@ impl Algorithm for CarvalhoRoucairol {
             ),
             messages: MessageCost::per_entry("0 … 2(N−1)", 0, Some(2 * u64::from(size - 1))),
             theory: Some(Theory::lock(["0 or 2", "no bound", "no"], HopRange::ONE)),
-            variants: Variants::<VariantId>::declared(),
+            variants: Variants::<VariantId>::declarations(),
             ..Card::mutex(
                 "carvalho-roucairol",
                 "a process keeps a permission until it is requested back",
@@ -222,7 +222,7 @@ impl Algorithm for CarvalhoRoucairol {
     fn predicted_messages(_: &Config, size: u32, workload: WorkloadKind) -> Option<Prediction> {
         // In each pair, the process that entered last holds the permission. On average, half of the
         // permissions are missing, and each of these takes two messages.
-        let mean = Prediction::new(Precision::Mean, u64::from(size - 1));
+        let mean = Prediction::new(PredictionKind::Mean, u64::from(size - 1));
         (workload == WorkloadKind::OneAtATime).then_some(mean)
     }
 

@@ -24,7 +24,7 @@
 //! request of another process could then be granted first.
 
 use tenure_core::service::mutex::{Command, Event};
-use tenure_core::theory::{HopRange, Precision, Prediction, Theory, WorkloadKind};
+use tenure_core::theory::{HopRange, Prediction, PredictionKind, Theory, WorkloadKind};
 use tenure_core::{
     Algorithm, Card, Effects, Fence, Group, MessageCost, Never, ProcessId, ProcessKnowledge,
     Property, Protocol, Strategy, ToleratedFaults, Topology, labelled,
@@ -217,7 +217,7 @@ impl Algorithm for Central {
                 ["2 (0 at the coordinator)", "no bound", "except for communication between users"],
                 HopRange::TWO,
             )),
-            variants: Variants::<VariantId>::declared(),
+            variants: Variants::<VariantId>::declarations(),
             ..Card::mutex(
                 "central",
                 "ask the coordinator",
@@ -229,8 +229,8 @@ impl Algorithm for Central {
 
     fn predicted_messages(_: &Config, size: u32, workload: WorkloadKind) -> Option<Prediction> {
         let precision = match workload {
-            WorkloadKind::OneAtATime => Precision::Mean,
-            WorkloadKind::AllEquallyOften => Precision::Exact,
+            WorkloadKind::OneAtATime => PredictionKind::Mean,
+            WorkloadKind::AllEquallyOften => PredictionKind::Exact,
             _ => return None,
         };
         Some(Prediction::fraction(precision, 3 * u64::from(size - 1), size.into()))

@@ -103,15 +103,15 @@ pub enum Timer {
 pub struct Config {
     /// *K*: number of states of a process, at least 2. If `None`, the number is 2N. With 2N states
     /// the ring converges from every start without messages in flight.
-    pub states: Option<u32>,
+    pub state_count: Option<u32>,
     /// Initial states of the processes, by index. Numbers above K − 1 are taken modulo K. A process
     /// without an element starts with zeros.
-    pub start: Arc<[State]>,
+    pub initial_states: Arc<[State]>,
     /// Maximum time for which a process keeps a privilege that its user does not use, in ticks. By
     /// default, it is the maximum delay of a message.
     pub pass_after: u64,
     /// Interval at which a process sends its state again.
-    pub repeat: Delay,
+    pub repeat_interval: Delay,
 }
 
 impl Config {
@@ -119,7 +119,12 @@ impl Config {
     /// zero: the ring has converged, and the first process is privileged.
     pub fn plain(delay: u64) -> Self {
         let repeat = Delay::ticks(3 * delay);
-        Config { states: None, start: Arc::new([]), pass_after: delay, repeat }
+        Config {
+            state_count: None,
+            initial_states: Arc::new([]),
+            pass_after: delay,
+            repeat_interval: repeat,
+        }
     }
 }
 
@@ -145,14 +150,15 @@ impl Protocol for DijkstraRing {
     type Stable = ();
 
     fn boot(group: Group, config: &Config, _: Option<()>, fx: &mut impl Effects<Self>) -> Self {
-        let states = config.states.unwrap_or(2 * group.size());
-        let State { own, left } = config.start.get(group.me().index()).copied().unwrap_or_default();
+        let states = config.state_count.unwrap_or(2 * group.size());
+        let State { own, left } =
+            config.initial_states.get(group.me().index()).copied().unwrap_or_default();
         assert!(states > 1, "a ring needs at least two states");
         let mut ring = DijkstraRing {
             group,
             states,
             pass_after: config.pass_after,
-            repeat: config.repeat,
+            repeat: config.repeat_interval,
             state: State { own: own % states, left: left % states },
             phase: Phase::Idle,
         };

@@ -265,7 +265,7 @@ impl Algorithm for DiningPhilosophers {
                 HopRange { formula: "1", least: 1, most: 1, is_unconditional: false },
             )),
             promises: [Property::LocalMutualExclusion, Property::StarvationFreedom].into(),
-            variants: Variants::<VariantId>::declared(),
+            variants: Variants::<VariantId>::declarations(),
             ..Card::mutex(
                 "dining-philosophers",
                 "neighbours share a fork: clean ones are kept, dirty ones yielded",

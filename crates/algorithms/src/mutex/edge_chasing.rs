@@ -50,7 +50,7 @@ use tenure_core::{
     ToleratedFaults,
 };
 
-pub use self::message::{Attempt, Message, ProbeInitiator, VictimCandidate};
+pub use self::message::{Attempt, Message, ProbeId, VictimCandidate};
 use super::{Claim, GrantQueue, Ticket};
 use crate::Variants;
 use crate::variants::variant_ids;
@@ -99,7 +99,7 @@ struct Edge {
     count: u64,
     /// Initiators whose probes this process has forwarded along this edge (`dependent` in the
     /// paper).
-    dependents: BTreeSet<ProbeInitiator>,
+    dependents: BTreeSet<ProbeId>,
 }
 
 /// Configuration of one process: the variants that are switched on.
@@ -265,7 +265,7 @@ impl EdgeChasing {
 
     fn on_probe(
         &mut self,
-        initiator: ProbeInitiator,
+        initiator: ProbeId,
         victim: VictimCandidate,
         fx: &mut impl Effects<Self>,
     ) {
@@ -368,7 +368,7 @@ impl Algorithm for EdgeChasing {
                 ["4 (2 at a manager)", "not known", "no"],
                 HopRange { formula: "2…4 (alone)", least: 2, most: 4, is_unconditional: false },
             )),
-            variants: Variants::<VariantId>::declared(),
+            variants: Variants::<VariantId>::declarations(),
             ..Card::mutex(
                 "edge-chasing",
                 "locks one after the other, and probes that find deadlocks",

@@ -151,7 +151,7 @@ impl<Responses> TokenGenerations<Responses> {
     /// returns all responses, and the caller can create the token of the new generation. Returns
     /// `None` if other responses are awaited, if `from` was not awaited, or if this process makes
     /// no token.
-    pub(crate) fn record_response(&mut self, from: ProcessId) -> Option<Responses> {
+    pub(crate) fn stop_awaiting(&mut self, from: ProcessId) -> Option<Responses> {
         let Role::Making { awaited, .. } = &mut self.role else { return None };
         if !awaited.remove(from) || !awaited.is_empty() {
             return None;

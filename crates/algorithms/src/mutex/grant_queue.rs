@@ -40,7 +40,7 @@ impl GrantQueue {
         if known.any(|other| other.process == claim.process && other.ticket >= claim.ticket) {
             return;
         }
-        self.remove_process(claim.process);
+        self.withdraw_claims_of(claim.process);
         self.queue.push_back(claim);
     }
 
@@ -92,7 +92,7 @@ impl GrantQueue {
     }
 
     /// Withdraws all claims of a process, waiting and granted.
-    pub(crate) fn remove_process(&mut self, process: ProcessId) {
+    pub(crate) fn withdraw_claims_of(&mut self, process: ProcessId) {
         self.holder = self.holder.filter(|claim| claim.process != process);
         self.queue.retain(|claim| claim.process != process);
     }

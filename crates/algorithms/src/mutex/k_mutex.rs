@@ -105,7 +105,10 @@ impl Config {
 
 impl FromParameters for Config {
     fn from_parameters(parameters: &Parameters) -> Result<Self, CatalogueError> {
-        Ok(Config { most_inside: parameters.most_inside, variants: parameters.variants()? })
+        Ok(Config {
+            most_inside: parameters.max_processes_inside,
+            variants: parameters.variants()?,
+        })
     }
 }
 
@@ -237,7 +240,7 @@ impl Algorithm for KMutex {
             messages: MessageCost::per_entry("2N−k−1 … 2(N−1)", others + needed, Some(2 * others)),
             theory: Some(Theory::lock(["2", "not known", "not known"], HopRange::ONE)),
             promises: [safe, Property::StarvationFreedom].into(),
-            variants: Variants::<VariantId>::declared(),
+            variants: Variants::<VariantId>::declarations(),
             ..Card::mutex(
                 "k-mutex",
                 format!("enter after N−k replies: at most {most_inside} inside"),

@@ -34,10 +34,11 @@ mod rules;
 use alloc::vec::Vec;
 
 use tenure_core::service::mutex::{Command, Event};
-use tenure_core::theory::{HopRange, Precision, Prediction, Theory, WorkloadKind};
+use tenure_core::theory::{HopRange, Prediction, PredictionKind, Theory, WorkloadKind};
 use tenure_core::{
-    Algorithm, Card, ChannelOrder, Effects, Fence, Group, LamportClock, MessageCost, Never,
-    ProcessId, ProcessSet, Property, Protocol, Timestamp, Timestamped, ToleratedFaults, labelled,
+    Algorithm, Card, ChannelOrder, Effects, ExposesLogicalClock, Fence, Group, LamportClock,
+    MessageCost, Never, ProcessId, ProcessSet, Property, Protocol, Timestamp, ToleratedFaults,
+    labelled,
 };
 
 use rules::Rules;
@@ -226,7 +227,7 @@ impl Message {
 }
 
 /// Access to the logical clock, so that messages of the application can carry it too.
-impl Timestamped for Lamport {
+impl ExposesLogicalClock for Lamport {
     fn clock(&self) -> u64 {
         self.clock.now()
     }
@@ -251,7 +252,7 @@ impl Algorithm for Lamport {
                 Some(3 * peers),
             ),
             theory: Some(Theory::lock(["2", "2", "if users forward its clock"], HopRange::ONE)),
-            variants: Variants::<VariantId>::declared(),
+            variants: Variants::<VariantId>::declarations(),
             ..Card::mutex(
                 "lamport",
                 "every process keeps the queue of all requests",
@@ -263,7 +264,7 @@ impl Algorithm for Lamport {
 
     fn predicted_messages(config: &Config, size: u32, _: WorkloadKind) -> Option<Prediction> {
         let saves = config.has(VariantId::SuppressedReplies);
-        let precision = if saves { Precision::Most } else { Precision::Exact };
+        let precision = if saves { PredictionKind::Most } else { PredictionKind::Exact };
         Some(Prediction::new(precision, 3 * u64::from(size - 1)))
     }
 

@@ -157,7 +157,7 @@ impl Protocol for Lease {
                 && !config.variants.has(VariantId::ForgottenGrants),
         };
         if lease.is_closed {
-            fx.set_timer(Timer::Expiry, config.times.expiry);
+            fx.set_timer(Timer::Expiry, config.durations.reservation);
         }
         lease
     }
@@ -235,10 +235,10 @@ impl Lease {
     /// Sends a request or a renewal. If the grantor grants the request, the lease is measured from
     /// the moment of this call.
     fn send_request(&mut self, fx: &mut impl Effects<Self>) {
-        let times = self.config.times;
+        let times = self.config.durations;
         let (side, round) = self.renewals.start_request(times.request_modulus);
         fx.set_timer(Timer::Deadline(side), self.config.lease_duration());
-        fx.set_timer(Timer::Renewal, times.renewal);
+        fx.set_timer(Timer::Renewal, times.renewal_interval);
         let request = Message::Request { ticket: self.ticket, round };
         self.send(self.config.grantor, request, fx);
     }
@@ -360,9 +360,9 @@ impl Algorithm for Lease {
                 .excluding_some_messages(),
             promises: [].into(),
             timed_promises: [Property::MutualExclusion, Property::Fencing].into(),
-            drift_ppm: config.times.tolerated_drift_ppm(),
-            timeouts: config.times.timeouts().into(),
-            variants: Variants::<VariantId>::declared(),
+            drift_ppm: config.durations.tolerated_drift_ppm(),
+            timeouts: config.durations.timeouts().into(),
+            variants: Variants::<VariantId>::declarations(),
             ..Card::mutex(
                 "lease",
                 "a lock that ends by itself unless it is renewed, at the holder first",

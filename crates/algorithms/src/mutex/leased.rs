@@ -96,8 +96,8 @@ pub struct LeasedLock<L: LockKind> {
 struct Claim<L: LockKind> {
     session: Session,
     waiter: Waiter<L::Blockers>,
-    /// Number of deletions of which the waiter was notified; see [`LockKind::ReleaseCount`].
-    counted: L::ReleaseCount,
+    /// Number of deletions of which the waiter was notified; see [`LockKind::NotifiedDeletionCount`].
+    counted: L::NotifiedDeletionCount,
 }
 
 /// Timers of this algorithm.
@@ -138,7 +138,7 @@ impl<L: LockKind> Protocol for LeasedLock<L> {
     type Stable = Stable;
 
     fn boot(group: Group, config: &L, stable: Option<Stable>, fx: &mut impl Effects<Self>) -> Self {
-        let service = config.base().service;
+        let service = config.service_config().service;
         assert!(group.contains(service), "the service must be in the group");
         let Stable { boots, store } = stable.unwrap_or(Stable { boots: 0, store: None });
         let is_service = service == group.me();
@@ -161,7 +161,7 @@ impl<L: LockKind> Protocol for LeasedLock<L> {
 
     fn on_command(&mut self, command: L::Command, fx: &mut impl Effects<Self>) {
         let session = self.next_session_ticket();
-        match (self.config.first_claim(&command, session), &mut self.claim) {
+        match (self.config.ticket_of_first_claim(&command, session), &mut self.claim) {
             (Some(ticket), None) => self.start_session(ticket, fx),
             (Some(_), Some(_)) => panic!("a process may request only when idle"),
             (None, Some(claim)) => {
@@ -194,7 +194,7 @@ impl<L: LockKind> Protocol for LeasedLock<L> {
                 if let Some(claim) = self.claim_in_session(ticket.session()) {
                     let actions = claim.session.on_response(round);
                     self.execute_session_actions(actions, fx);
-                    self.restart_deadline_from_answer(fx);
+                    self.apply_deadline_from_answer_variant(fx);
                 }
             }
             Message::Gone { ticket } => self.on_gone(ticket, fx),
@@ -262,7 +262,7 @@ impl Algorithm for Leased {
                 .zero_if_alone(size)
                 .excluding_some_messages(),
             timed_promises: [Property::MutualExclusion, Property::Fencing].into(),
-            variants: Variants::<VariantId>::declared(),
+            variants: Variants::<VariantId>::declarations(),
             ..Card::mutex(
                 "leased",
                 "the queue of a lock service, whose keys end with the sessions of their owners",
@@ -290,7 +290,10 @@ pub(crate) fn with_service_assumptions(card: Card, config: &Config) -> Card {
         topology: Topology::Star,
         knows: ProcessKnowledge::UNIFORM,
         promises: [].into(),
-        drift_ppm: drift::tolerated_drift_ppm(config.times.validity, config.times.ttl),
+        drift_ppm: drift::tolerated_drift_ppm(
+            config.session_durations.validity,
+            config.session_durations.ttl,
+        ),
         timeouts: config.timeouts().into(),
         ..card
     }

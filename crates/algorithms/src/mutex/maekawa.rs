@@ -30,7 +30,7 @@ use alloc::vec::Vec;
 
 use tenure_core::quorum::{QuorumError, QuorumKind, QuorumSystem};
 use tenure_core::service::mutex::{Command, Event};
-use tenure_core::theory::{HopRange, Precision, Prediction, Theory, WorkloadKind};
+use tenure_core::theory::{HopRange, Prediction, PredictionKind, Theory, WorkloadKind};
 use tenure_core::{
     Algorithm, Card, ChannelOrder, Effects, Fence, Group, LamportClock, MessageCost, Never,
     ProcessId, ProcessSet, Protocol, Strategy, Timestamp, ToleratedFaults, labelled,
@@ -185,7 +185,7 @@ impl Protocol for Maekawa {
             Message::Request { stamp } => self.on_request(stamp, fx),
             Message::Relinquish { ballot } => {
                 if self.voter.has_voted_for(ballot) {
-                    self.voter.take_back_vote(ballot);
+                    self.voter.requeue_request(ballot);
                     self.vote(fx);
                 }
             }
@@ -375,7 +375,7 @@ impl Algorithm for Maekawa {
                 max_voters.map(|max_voters| 6 * max_voters),
             ),
             theory: Some(Theory::lock(["2", "not known", "no"], HopRange::TWO)),
-            variants: Variants::<VariantId>::declared(),
+            variants: Variants::<VariantId>::declarations(),
             ..Card::mutex(
                 "maekawa",
                 "each process has one vote, and entering needs the votes of a whole quorum",
@@ -390,8 +390,8 @@ impl Algorithm for Maekawa {
         workload: WorkloadKind,
     ) -> Option<Prediction> {
         let precision = match workload {
-            WorkloadKind::OneAtATime => Precision::Mean,
-            WorkloadKind::AllEquallyOften => Precision::Least,
+            WorkloadKind::OneAtATime => PredictionKind::Mean,
+            WorkloadKind::AllEquallyOften => PredictionKind::Least,
             _ => return None,
         };
         let others = |process| u64::from(config.quorums.quorum(ProcessId(process)).len() - 1);

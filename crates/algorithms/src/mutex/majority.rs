@@ -43,8 +43,8 @@ use alloc::sync::Arc;
 use tenure_core::quorum::{QuorumError, QuorumKind, QuorumSystem};
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{
-    Algorithm, Card, CrashModel, DetectorClass, Effects, Fence, Group, Label, Labelled, Layer,
-    Never, ProcessId, ProcessSet, Protocol, SharedConfig, ToleratedFaults, Verdict,
+    Algorithm, Card, CrashModel, DetectorClass, DetectorVerdict, Effects, Fence, Group, Label,
+    Labelled, Layer, Never, ProcessId, ProcessSet, Protocol, SharedConfig, ToleratedFaults,
 };
 
 use super::maekawa::{self, Maekawa};
@@ -192,9 +192,14 @@ impl Protocol for Majority {
         }
     }
 
-    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
+    fn on_suspicion(
+        &mut self,
+        peer: ProcessId,
+        verdict: DetectorVerdict,
+        fx: &mut impl Effects<Self>,
+    ) {
         match verdict {
-            Verdict::Suspect => {
+            DetectorVerdict::Suspect => {
                 self.suspected.insert(peer);
                 // Remove the requests of the suspected process before this process withdraws its
                 // own. Otherwise the suspected process could get the vote that is returned.
@@ -210,7 +215,7 @@ impl Protocol for Majority {
                 // Otherwise the vote could complete a request of an older generation.
                 self.votes.withdraw_requests_of(peer, &mut vote_effects(self.generation, fx));
             }
-            Verdict::Trust => {
+            DetectorVerdict::Trust => {
                 self.suspected.remove(peer);
                 fx.send(peer, Message::Forgotten);
                 if self.can_change_quorum() {
@@ -257,7 +262,7 @@ impl Majority {
 }
 
 fn vote_effects(generation: u64, fx: &mut impl Effects<Majority>) -> impl Effects<Maekawa> {
-    fx.wrap(
+    fx.child_effects(
         move |message| Message::Vote { generation, message },
         |timer| timer,
         move |event| match event {
@@ -288,7 +293,7 @@ impl Algorithm for Majority {
             paper: "after Thomas, ACM TODS 4(2), 1979; Agrawal and El Abbadi, ACM TOCS 9(1), 1991",
             faults: faults(&config.quorums),
             detection: DetectorClass::Perfect,
-            variants: Variants::<VariantId>::declared(),
+            variants: Variants::<VariantId>::declarations(),
             ..Maekawa::card(&config.votes_config(), size)
         }
     }

@@ -271,7 +271,7 @@ impl Algorithm for MisraRing {
             topology: Topology::UnidirectionalRing,
             messages: MessageCost::per_entry("1 … ∞", 1, None).zero_if_alone(size),
             theory: Some(Theory::lock(["0…N", "1 (2 after a loss)", "no"], HopRange::ring(size))),
-            variants: Variants::<VariantId>::declared(),
+            variants: Variants::<VariantId>::declarations(),
             ..Card::mutex(
                 "misra-ring",
                 "two tokens circulate, and each detects the loss of the other",

@@ -29,7 +29,7 @@ mod voter;
 pub(crate) use generations::TokenGenerations;
 pub(crate) use grant_queue::{Claim, GrantQueue, Ticket};
 pub(crate) use renewal_requests::RenewalRequests;
-pub use renewal_requests::{DeadlineSlot, EntryDurations};
+pub use renewal_requests::{DeadlineSlot, ExpiringEntryDurations};
 pub use voter::Ballot;
 
 crate::catalogue::members! {

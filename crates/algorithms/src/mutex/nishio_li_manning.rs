@@ -44,8 +44,8 @@ use alloc::vec::Vec;
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::theory::{HopRange, Theory};
 use tenure_core::{
-    Algorithm, Card, CrashModel, DetectorClass, Effects, Fence, Group, MessageCost, Never,
-    ProcessId, Protocol, Strategy, Term, ToleratedFaults, Verdict,
+    Algorithm, Card, CrashModel, DetectorClass, DetectorVerdict, Effects, Fence, Group,
+    MessageCost, Never, ProcessId, Protocol, Strategy, Term, ToleratedFaults,
 };
 
 use super::TokenGenerations;
@@ -165,10 +165,15 @@ impl Protocol for NishioLiManning {
         }
     }
 
-    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
+    fn on_suspicion(
+        &mut self,
+        peer: ProcessId,
+        verdict: DetectorVerdict,
+        fx: &mut impl Effects<Self>,
+    ) {
         let generation = self.generations.newest();
         match verdict {
-            Verdict::Suspect => {
+            DetectorVerdict::Suspect => {
                 self.generations.suspect(peer);
                 if self.generations.is_regenerating() {
                     self.stop_waiting_for(peer, fx);
@@ -176,7 +181,7 @@ impl Protocol for NishioLiManning {
                     self.report_doubt(generation, fx);
                 }
             }
-            Verdict::Trust => {
+            DetectorVerdict::Trust => {
                 self.generations.trust(peer);
                 fx.send(peer, Message::Doubt { generation });
             }
@@ -326,7 +331,7 @@ impl NishioLiManning {
     /// Stops waiting for the response of the process `from`. If `from` was the last awaited
     /// process, creates the new token.
     fn stop_waiting_for(&mut self, from: ProcessId, fx: &mut impl Effects<Self>) {
-        if let Some(served) = self.generations.record_response(from) {
+        if let Some(served) = self.generations.stop_awaiting(from) {
             self.receive(Token::new_boxed(self.generations.newest(), served), fx);
         }
     }

@@ -24,7 +24,7 @@ use alloc::collections::VecDeque;
 use alloc::sync::Arc;
 
 use tenure_core::service::mutex::{Command, Event};
-use tenure_core::theory::{HopRange, Precision, Prediction, Theory, WorkloadKind};
+use tenure_core::theory::{HopRange, Prediction, PredictionKind, Theory, WorkloadKind};
 use tenure_core::tree::{RootedTree, TreeShape};
 use tenure_core::{
     Algorithm, Card, Effects, Fence, Group, MessageCost, Never, ProcessId, ProcessKnowledge,
@@ -228,7 +228,7 @@ impl Algorithm for Raymond {
     ) -> Option<Prediction> {
         // Twice the mean distance between two random processes.
         let (there_and_back, pairs) = (2 * config.tree.total_distance(), u64::from(size).pow(2));
-        let mean = Prediction::fraction(Precision::Mean, there_and_back, pairs);
+        let mean = Prediction::fraction(PredictionKind::Mean, there_and_back, pairs);
         (workload == WorkloadKind::OneAtATime).then_some(mean)
     }
 }

@@ -13,56 +13,56 @@ const RENEWAL_TIMEOUT_NAME: &str = "entry-renewal";
 
 /// Durations of an entry to the critical section that expires by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct EntryDurations {
+pub struct ExpiringEntryDurations {
     /// Time for which a grant permits a process to be inside the critical section, measured from
     /// the request.
     pub lease: Delay,
     /// Time for which the lock stays reserved, measured from the grant. It must last longer than a
     /// lease, even if the clocks drift.
-    pub expiry: Delay,
+    pub reservation: Delay,
     /// Interval between the requests of a process that waits for the critical section or is inside
     /// it. The interval must be longer than the time from a request to its response. A lease must
     /// be so long that the response to the next request arrives before the lease ends.
-    pub renewal: Delay,
+    pub renewal_interval: Delay,
     /// Modulus of the request numbers. After `request_modulus` further requests, the number of a
     /// request is used again. If the response to the old request arrives only then, the process
     /// mistakes this response for the response to its current request.
     pub request_modulus: u64,
 }
 
-impl EntryDurations {
+impl ExpiringEntryDurations {
     /// Returns durations for messages that take at most `delay` ticks. A lease lasts nine times
     /// `delay`, and is renewed every three times `delay`. The lock stays reserved for ten times
     /// `delay`. One renewal may be lost, and clocks may drift by 5 %.
-    pub fn plain(delay: u64) -> Self {
-        EntryDurations {
+    pub fn for_message_delay(delay: u64) -> Self {
+        ExpiringEntryDurations {
             lease: Delay::ticks(9 * delay),
-            expiry: Delay::ticks(10 * delay),
-            renewal: Delay::ticks(3 * delay),
+            reservation: Delay::ticks(10 * delay),
+            renewal_interval: Delay::ticks(3 * delay),
             request_modulus: Term::NUMBER_LIMIT,
         }
     }
 
     /// Returns the durations that the user has set in `parameters`. A duration that the user has
-    /// not set gets its value in [`EntryDurations::plain`]. The default `expiry` also allows for
+    /// not set gets its value in [`ExpiringEntryDurations::plain`]. The default `expiry` also allows for
     /// clock drift: even on the fastest clock, it lasts longer than a lease on the slowest clock.
     pub(crate) fn from_parameters(parameters: &Parameters) -> Self {
-        let plain = EntryDurations::plain(parameters.delay);
+        let plain = ExpiringEntryDurations::for_message_delay(parameters.delay);
         let lease = parameters.timeout_or(LEASE_TIMEOUT_NAME, plain.lease);
         let least = parameters.ticks_on_fastest_clock(lease.max).saturating_add(1);
-        let expiry = Delay::ticks(plain.expiry.max.max(least));
-        EntryDurations {
+        let expiry = Delay::ticks(plain.reservation.max.max(least));
+        ExpiringEntryDurations {
             lease,
-            expiry: parameters.timeout_or(EXPIRY_TIMEOUT_NAME, expiry),
-            renewal: parameters.timeout_or(RENEWAL_TIMEOUT_NAME, plain.renewal),
-            request_modulus: parameters.number_modulus,
+            reservation: parameters.timeout_or(EXPIRY_TIMEOUT_NAME, expiry),
+            renewal_interval: parameters.timeout_or(RENEWAL_TIMEOUT_NAME, plain.renewal_interval),
+            request_modulus: parameters.sequence_number_modulus,
         }
     }
 
     /// Returns the largest clock drift that the durations tolerate, in parts per million. Up to
     /// this drift, a lease ends before the reservation of the lock ends.
     pub fn tolerated_drift_ppm(&self) -> u32 {
-        drift::tolerated_drift_ppm(self.lease.max, self.expiry.min)
+        drift::tolerated_drift_ppm(self.lease.max, self.reservation.min)
     }
 
     pub(crate) fn timeouts(&self) -> [ConfigurableTimeout; 3] {
@@ -75,12 +75,12 @@ impl EntryDurations {
             ConfigurableTimeout::new(
                 EXPIRY_TIMEOUT_NAME,
                 "time for which a granted lock stays reserved",
-                self.expiry,
+                self.reservation,
             ),
             ConfigurableTimeout::new(
                 RENEWAL_TIMEOUT_NAME,
                 "interval between requests of a process",
-                self.renewal,
+                self.renewal_interval,
             ),
         ]
     }

@@ -32,8 +32,8 @@
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::theory::{HopRange, Theory};
 use tenure_core::{
-    Algorithm, Card, CrashModel, Delay, DetectorClass, Effects, Fence, Group, MessageCost,
-    ProcessId, Protocol, Strategy, Term, ToleratedFaults, Verdict, labelled,
+    Algorithm, Card, CrashModel, Delay, DetectorClass, DetectorVerdict, Effects, Fence, Group,
+    MessageCost, ProcessId, Protocol, Strategy, Term, ToleratedFaults, labelled,
 };
 
 use super::TokenGenerations;
@@ -223,9 +223,14 @@ impl Protocol for RepairedRing {
         }
     }
 
-    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
+    fn on_suspicion(
+        &mut self,
+        peer: ProcessId,
+        verdict: DetectorVerdict,
+        fx: &mut impl Effects<Self>,
+    ) {
         match verdict {
-            Verdict::Suspect => {
+            DetectorVerdict::Suspect => {
                 self.generations.suspect(peer);
                 if self.generations.is_regenerating() {
                     self.stop_waiting_for(peer, fx);
@@ -233,7 +238,7 @@ impl Protocol for RepairedRing {
                     self.report_doubt(self.generations.newest(), fx);
                 }
             }
-            Verdict::Trust => {
+            DetectorVerdict::Trust => {
                 self.generations.trust(peer);
                 if let Phase::Holding { entries } = self.phase {
                     self.receive(entries, fx);
@@ -349,7 +354,7 @@ impl RepairedRing {
     /// Stops waiting for the response of the process `from`. If `from` was the last awaited
     /// process, creates the new token.
     fn stop_waiting_for(&mut self, from: ProcessId, fx: &mut impl Effects<Self>) {
-        if self.generations.record_response(from).is_some() {
+        if self.generations.stop_awaiting(from).is_some() {
             self.receive(0, fx);
         }
     }

@@ -33,10 +33,10 @@ mod rules;
 use alloc::vec::Vec;
 
 use tenure_core::service::mutex::{Command, Event};
-use tenure_core::theory::{HopRange, Precision, Prediction, Theory, WorkloadKind};
+use tenure_core::theory::{HopRange, Prediction, PredictionKind, Theory, WorkloadKind};
 use tenure_core::{
-    Algorithm, Card, Effects, Fence, Group, LamportClock, MessageCost, Never, ProcessId,
-    ProcessSet, Property, Protocol, Timestamp, Timestamped, ToleratedFaults, labelled,
+    Algorithm, Card, Effects, ExposesLogicalClock, Fence, Group, LamportClock, MessageCost, Never,
+    ProcessId, ProcessSet, Property, Protocol, Timestamp, ToleratedFaults, labelled,
 };
 
 use rules::Rules;
@@ -130,7 +130,7 @@ impl Protocol for RicartAgrawala {
     fn on_message(&mut self, from: ProcessId, message: Message, fx: &mut impl Effects<Self>) {
         match message {
             Message::Request { stamp } => {
-                self.rules().observe(&mut self.clock, stamp);
+                self.rules().advance_clock(&mut self.clock, stamp);
                 if self.precedes(stamp) {
                     self.defer(stamp);
                 } else {
@@ -222,7 +222,7 @@ impl RicartAgrawala {
 }
 
 /// Access to the logical clock, so that messages of the application can carry it too.
-impl Timestamped for RicartAgrawala {
+impl ExposesLogicalClock for RicartAgrawala {
     fn clock(&self) -> u64 {
         self.clock.now()
     }
@@ -235,7 +235,7 @@ impl Timestamped for RicartAgrawala {
 impl Algorithm for RicartAgrawala {
     fn card(config: &Config, size: u32) -> Card {
         let cost = 2 * u64::from(size - 1);
-        let mut variants = Variants::<VariantId>::declared();
+        let mut variants = Variants::<VariantId>::declarations();
         variants.push(fault_tolerant_variant(
             "the tolerant-ricart-agrawala: suspected processes are not awaited",
         ));
@@ -259,7 +259,7 @@ impl Algorithm for RicartAgrawala {
     }
 
     fn predicted_messages(_: &Config, size: u32, _: WorkloadKind) -> Option<Prediction> {
-        Some(Prediction::new(Precision::Exact, 2 * u64::from(size - 1)))
+        Some(Prediction::new(PredictionKind::Exact, 2 * u64::from(size - 1)))
     }
 
     /// Returns true. The algorithm only compares timestamps with each other, so a common shift of

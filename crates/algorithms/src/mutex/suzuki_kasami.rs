@@ -30,7 +30,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use tenure_core::service::mutex::{Command, Event};
-use tenure_core::theory::{HopRange, Precision, Prediction, Theory, WorkloadKind};
+use tenure_core::theory::{HopRange, Prediction, PredictionKind, Theory, WorkloadKind};
 use tenure_core::{
     Algorithm, Card, Effects, Fence, Group, MessageCost, Never, ProcessId, Protocol, Strategy,
     ToleratedFaults, labelled,
@@ -206,7 +206,7 @@ impl Algorithm for SuzukiKasami {
 
     fn predicted_messages((): &(), size: u32, workload: WorkloadKind) -> Option<Prediction> {
         // The holder needs no message, and every other process needs N.
-        let mean = Prediction::new(Precision::Mean, u64::from(size - 1));
+        let mean = Prediction::new(PredictionKind::Mean, u64::from(size - 1));
         (workload == WorkloadKind::OneAtATime).then_some(mean)
     }
 }

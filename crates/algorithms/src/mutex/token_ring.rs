@@ -227,7 +227,7 @@ impl Algorithm for TokenRing {
                 ["0…N", "1", "except for communication between users"],
                 HopRange::ring(size),
             )),
-            variants: Variants::<VariantId>::declared()
+            variants: Variants::<VariantId>::declarations()
                 .into_iter()
                 .chain([fault_tolerant_variant(
                     "suspected processes are skipped, and a lost token is replaced, as in \

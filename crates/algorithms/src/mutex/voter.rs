@@ -81,7 +81,7 @@ impl Voter {
 
     /// Adds the request of a returned vote to the waiting requests. The vote is still marked as
     /// given to this request, until the caller calls [`Voter::vote_for_next`].
-    pub(super) fn take_back_vote(&mut self, ballot: Ballot) {
+    pub(super) fn requeue_request(&mut self, ballot: Ballot) {
         self.enqueue(Ballot { number: ballot.number + 1, ..ballot });
     }
 

@@ -26,9 +26,9 @@ use alloc::vec::Vec;
 
 use tenure_core::service::{election, mutex};
 use tenure_core::{
-    Algorithm, Card, CrashModel, Effects, Fence, Group, Input, Label, Labelled, Layer, MessageCost,
-    Mutex, ProcessId, ProcessKnowledge, Property, Protocol, Service, Strategy, Term, TimerRole,
-    ToleratedFaults, Topology, Verdict,
+    Algorithm, Card, CrashModel, DetectorVerdict, Effects, Fence, Group, Input, Label, Labelled,
+    Layer, MessageCost, Mutex, ProcessId, ProcessKnowledge, Property, Protocol, Service, Strategy,
+    Term, TimerRole, ToleratedFaults, Topology,
 };
 
 /// One process. It enters the critical section of a lock in order to lead.
@@ -91,7 +91,7 @@ impl<M: Mutex> Protocol for ElectionFromMutex<M> {
     ) -> Self {
         // A process enters only on command, so there are no events yet.
         let (mutex, _) =
-            fx.lift(Message::Mutex, |timer| timer, |fx| M::boot(group, config, stable, fx));
+            fx.run_child(Message::Mutex, |timer| timer, |fx| M::boot(group, config, stable, fx));
         ElectionFromMutex { group, mutex, phase: Phase::Follower, term: None }
     }
 
@@ -133,14 +133,20 @@ impl<M: Mutex> Protocol for ElectionFromMutex<M> {
         M::timer_role(timer)
     }
 
-    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
+    fn on_suspicion(
+        &mut self,
+        peer: ProcessId,
+        verdict: DetectorVerdict,
+        fx: &mut impl Effects<Self>,
+    ) {
         self.step_mutex(Input::Suspicion { peer, verdict }, fx);
     }
 }
 
 impl<M: Mutex> ElectionFromMutex<M> {
     fn step_mutex(&mut self, input: Input<M>, fx: &mut impl Effects<Self>) {
-        let (_, events) = fx.lift(Message::Mutex, |timer| timer, |fx| self.mutex.step(input, fx));
+        let (_, events) =
+            fx.run_child(Message::Mutex, |timer| timer, |fx| self.mutex.step(input, fx));
         self.on_mutex_events(events, fx);
     }
 

@@ -29,9 +29,9 @@ use alloc::vec::Vec;
 
 use tenure_core::service::{election, mutex};
 use tenure_core::{
-    Algorithm, Card, CrashModel, Effects, Election, Fence, Group, Input, Label, Labelled,
-    LamportClock, Layer, MessageCost, ProcessId, ProcessKnowledge, Property, Protocol, Rank,
-    Service, SharedConfig, Strategy, TimerRole, ToleratedFaults, Topology, Verdict,
+    Algorithm, Card, CrashModel, DetectorVerdict, Effects, Election, Fence, Group, Input, Label,
+    Labelled, LamportClock, Layer, MessageCost, ProcessId, ProcessKnowledge, Property, Protocol,
+    Rank, Service, SharedConfig, Strategy, TimerRole, ToleratedFaults, Topology,
 };
 
 use crate::Variants;
@@ -233,7 +233,12 @@ impl<E: Election + Algorithm> Protocol for MutexFromElection<E> {
         E::timer_role(&timer.timer)
     }
 
-    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
+    fn on_suspicion(
+        &mut self,
+        peer: ProcessId,
+        verdict: DetectorVerdict,
+        fx: &mut impl Effects<Self>,
+    ) {
         self.step_election(Input::Suspicion { peer, verdict }, fx);
     }
 }
@@ -266,7 +271,7 @@ impl<E: Election + Algorithm> MutexFromElection<E> {
         }
         let config = E::with_ranks(&self.config.election, self.ranks(&contest).collect());
         self.contest = contest;
-        let (election, events) = fx.lift(
+        let (election, events) = fx.run_child(
             |message| Message::Election { contest: self.contest.clone(), message },
             |timer| Timer { number: self.contest.number, timer },
             |fx| E::boot(self.group, &config, None, fx),
@@ -292,7 +297,7 @@ impl<E: Election + Algorithm> MutexFromElection<E> {
     /// Passes an input to the election algorithm. Does nothing before the first election.
     fn step_election(&mut self, input: Input<E>, fx: &mut impl Effects<Self>) {
         let Some(election) = &mut self.election else { return };
-        let (_, events) = fx.lift(
+        let (_, events) = fx.run_child(
             |message| Message::Election { contest: self.contest.clone(), message },
             |timer| Timer { number: self.contest.number, timer },
             |fx| election.step(input, fx),
@@ -354,7 +359,7 @@ impl<E: Election + Algorithm> Algorithm for MutexFromElection<E> {
             promises: [Property::MutualExclusion, Property::StarvationFreedom, Property::Fencing]
                 .into(),
             timed_promises: Vec::new(),
-            variants: Variants::<VariantId>::declared(),
+            variants: Variants::<VariantId>::declarations(),
             ..election
         }
     }

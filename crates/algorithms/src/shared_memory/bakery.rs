@@ -122,7 +122,7 @@ impl Bakery {
                 Property::Order,
                 Property::Bypass(Some(1)),
             ],
-            variants: Variants::<VariantId>::declared(),
+            variants: Variants::<VariantId>::declarations(),
         }
     }
 

@@ -118,7 +118,7 @@ impl PetersonLock {
             uncontended_accesses: levels * (size + 1) + 1,
             unbounded: None,
             promises,
-            variants: Variants::<VariantId>::declared(),
+            variants: Variants::<VariantId>::declarations(),
         }
     }
 

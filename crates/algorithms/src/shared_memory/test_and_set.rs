@@ -76,7 +76,7 @@ impl TestAndSet {
             uncontended_accesses: 2,
             unbounded: None,
             promises: vec![Property::MutualExclusion, Property::DeadlockFreedom],
-            variants: Variants::<VariantId>::declared(),
+            variants: Variants::<VariantId>::declarations(),
         }
     }
 }

@@ -35,7 +35,7 @@ use crate::variants::variant_ids;
 
 /// Line of machines with four states each, from the bottom machine to the top machine.
 #[derive(Clone, Debug)]
-pub struct FourState {
+pub struct FourStateLine {
     size: u32,
     variants: Variants<VariantId>,
 }
@@ -60,13 +60,13 @@ struct Machine {
 const FOLLOWS: usize = 0;
 const TURNS: usize = 1;
 
-impl FourState {
+impl FourStateLine {
     /// Name of this system on the command line.
     pub const NAME: &str = "dijkstra-four-state";
 
     /// Creates a line of `size` machines, at least 2. The bottom machine is the first.
     pub fn new(size: u32, variants: Variants<VariantId>) -> Self {
-        FourState { size, variants }
+        FourStateLine { size, variants }
     }
 
     /// Returns the [`StabilizingCard`] of this system: its source, states and variants.
@@ -76,7 +76,7 @@ impl FourState {
             title: "a line of four-state machines: Dijkstra's second solution",
             paper: "Dijkstra, CACM 17(11), 1974",
             states: "4, and 2 at both ends",
-            variants: Variants::<VariantId>::declared(),
+            variants: Variants::<VariantId>::declarations(),
         }
     }
 
@@ -114,7 +114,7 @@ fn machine(state: &[u8], at: usize) -> Machine {
     Machine { x: state[at] & 1 != 0, up }
 }
 
-impl StabilizingSystem for FourState {
+impl StabilizingSystem for FourStateLine {
     fn size(&self) -> u32 {
         self.size
     }

@@ -39,7 +39,7 @@ use crate::variants::variant_ids;
 /// Ring of machines with K states each. The first machine has a different rule from all other
 /// machines.
 #[derive(Clone, Debug)]
-pub struct KState {
+pub struct KStateRing {
     size: u32,
     states: u8,
     variants: Variants<VariantId>,
@@ -51,13 +51,13 @@ variant_ids! {
         => "D-K", "-n 3 --from any";
 }
 
-impl KState {
+impl KStateRing {
     /// Name of this system on the command line.
     pub const NAME: &str = "dijkstra-ring";
 
     /// Creates a ring of `size` machines, at least 2, with `states` states each.
     pub fn new(size: u32, states: u8, variants: Variants<VariantId>) -> Self {
-        KState { size, states, variants }
+        KStateRing { size, states, variants }
     }
 
     /// Returns the [`StabilizingCard`] of this system: its source, states and variants.
@@ -67,12 +67,12 @@ impl KState {
             title: "a ring of K-state machines: Dijkstra's first solution",
             paper: "Dijkstra, CACM 17(11), 1974",
             states: "K, by default N",
-            variants: Variants::<VariantId>::declared(),
+            variants: Variants::<VariantId>::declarations(),
         }
     }
 }
 
-impl StabilizingSystem for KState {
+impl StabilizingSystem for KStateRing {
     fn size(&self) -> u32 {
         self.size
     }

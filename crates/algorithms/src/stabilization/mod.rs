@@ -19,13 +19,13 @@ use tenure_core::stabilization::{StabilizingCard, StabilizingSystem};
 
 use crate::variants::{UnknownVariant, VariantId, Variants};
 
-pub use four_state::FourState;
-pub use k_state::KState;
+pub use four_state::FourStateLine;
+pub use k_state::KStateRing;
 pub use ring_with_messages::RingWithMessages;
-pub use three_state::ThreeState;
+pub use three_state::ThreeStateRing;
 
 /// Names of the systems, in the order in which Dijkstra's paper describes them.
-pub const NAMES: [&str; 3] = [KState::NAME, FourState::NAME, ThreeState::NAME];
+pub const NAMES: [&str; 3] = [KStateRing::NAME, FourStateLine::NAME, ThreeStateRing::NAME];
 
 /// Largest number of states that a machine may have. A variable for a message has one value more,
 /// and a variable has at most 255 values.
@@ -39,7 +39,7 @@ pub struct StabilizingSystemConfig {
     /// Number of states of a machine, from 2 to [`MAX_MACHINE_STATES`]. Only [`KState`] and
     /// [`RingWithMessages`] accept a number. `None` selects the default: the number of machines, or
     /// twice this number if the machines exchange messages.
-    pub states: Option<u8>,
+    pub machine_state_count: Option<u8>,
     /// True if machines exchange messages instead of reading the states of their neighbours.
     pub has_messages: bool,
     /// Names of the variants that are switched on.
@@ -49,9 +49,9 @@ pub struct StabilizingSystemConfig {
 /// Returns the [`StabilizingCard`] of the system with this name, or `None` for an unknown name.
 pub fn card(name: &str) -> Option<StabilizingCard> {
     Some(match name {
-        KState::NAME => KState::card(),
-        FourState::NAME => FourState::card(),
-        ThreeState::NAME => ThreeState::card(),
+        KStateRing::NAME => KStateRing::card(),
+        FourStateLine::NAME => FourStateLine::card(),
+        ThreeStateRing::NAME => ThreeStateRing::card(),
         _ => return None,
     })
 }
@@ -66,16 +66,16 @@ pub fn create_system(
     name: &str,
     config: &StabilizingSystemConfig,
 ) -> Result<Box<dyn StabilizingSystem>, StabilizingSystemError> {
-    let StabilizingSystemConfig { size, states, has_messages, .. } = *config;
+    let StabilizingSystemConfig { size, machine_state_count: states, has_messages, .. } = *config;
     let name =
         NAMES.into_iter().find(|known| *known == name).ok_or(StabilizingSystemError::Name)?;
     if size < 2 {
         return Err(StabilizingSystemError::Size { size });
     }
-    if states.is_some() && name != KState::NAME {
+    if states.is_some() && name != KStateRing::NAME {
         return Err(StabilizingSystemError::FixedStates { name });
     }
-    if has_messages && name != KState::NAME {
+    if has_messages && name != KStateRing::NAME {
         return Err(StabilizingSystemError::NoMessages { name });
     }
     let default = if has_messages { size.saturating_mul(2) } else { size };
@@ -86,13 +86,13 @@ pub fn create_system(
         .filter(in_range)
         .ok_or(StabilizingSystemError::States { states })?;
     Ok(match name {
-        KState::NAME if has_messages => {
+        KStateRing::NAME if has_messages => {
             expect_none(config)?;
             Box::new(RingWithMessages::new(size, states))
         }
-        KState::NAME => Box::new(KState::new(size, states, variants(config)?)),
-        FourState::NAME => Box::new(FourState::new(size, variants(config)?)),
-        _ => Box::new(ThreeState::new(size, variants(config)?)),
+        KStateRing::NAME => Box::new(KStateRing::new(size, states, variants(config)?)),
+        FourStateLine::NAME => Box::new(FourStateLine::new(size, variants(config)?)),
+        _ => Box::new(ThreeStateRing::new(size, variants(config)?)),
     })
 }
 
@@ -153,11 +153,11 @@ impl fmt::Display for StabilizingSystemError {
                 write!(f, "invalid number of states {states}: expected 2 to {MAX_MACHINE_STATES}")
             }
             StabilizingSystemError::FixedStates { name } => {
-                let variable = KState::NAME;
+                let variable = KStateRing::NAME;
                 write!(f, "--states does not apply to {name}: only {variable} has K states")
             }
             StabilizingSystemError::NoMessages { name } => {
-                let variable = KState::NAME;
+                let variable = KStateRing::NAME;
                 write!(f, "{name} has no version with messages: only {variable} has one")
             }
             StabilizingSystemError::Variant(unknown) => unknown.fmt(f),

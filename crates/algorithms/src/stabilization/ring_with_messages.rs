@@ -47,7 +47,7 @@ impl RingWithMessages {
     fn config(&self, state: &[u8]) -> Config {
         let values = state.chunks(VARIABLES);
         let start = values.map(|it| State { own: it[0].into(), left: it[1].into() }).collect();
-        Config { states: Some(self.states.into()), start, ..Config::default() }
+        Config { state_count: Some(self.states.into()), initial_states: start, ..Config::default() }
     }
 
     fn boot(&self, config: &Config, at: usize) -> DijkstraRing {
@@ -135,7 +135,7 @@ impl StabilizingSystem for RingWithMessages {
         changes + u32::from(first == last) == 1
     }
 
-    fn is_fair(&self) -> bool {
+    fn assumes_weak_fairness(&self) -> bool {
         true
     }
 

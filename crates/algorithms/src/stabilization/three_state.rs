@@ -33,7 +33,7 @@ use crate::variants::variant_ids;
 
 /// Ring of machines with three states each, from the bottom machine to the top machine.
 #[derive(Clone, Debug)]
-pub struct ThreeState {
+pub struct ThreeStateRing {
     size: u32,
     variants: Variants<VariantId>,
 }
@@ -55,14 +55,14 @@ const MOVES: usize = 0;
 const FOLLOWS_LEFT: usize = 1;
 const FOLLOWS_RIGHT: usize = 2;
 
-impl ThreeState {
+impl ThreeStateRing {
     /// Name of this system on the command line.
     pub const NAME: &str = "dijkstra-three-state";
 
     /// Creates a ring of `size` machines, at least 2. The bottom machine is the first, and the top
     /// machine the last.
     pub fn new(size: u32, variants: Variants<VariantId>) -> Self {
-        ThreeState { size, variants }
+        ThreeStateRing { size, variants }
     }
 
     /// Returns the [`StabilizingCard`] of this system: its source, states and variants.
@@ -72,7 +72,7 @@ impl ThreeState {
             title: "a ring of three-state machines: Dijkstra's third solution",
             paper: "Dijkstra, CACM 17(11), 1974",
             states: "3",
-            variants: Variants::<VariantId>::declared(),
+            variants: Variants::<VariantId>::declarations(),
         }
     }
 
@@ -105,7 +105,7 @@ impl ThreeState {
     }
 }
 
-impl StabilizingSystem for ThreeState {
+impl StabilizingSystem for ThreeStateRing {
     fn size(&self) -> u32 {
         self.size
     }

@@ -8,8 +8,8 @@ use tenure_algorithms::application::{
 };
 use tenure_algorithms::election::{Bully, bully};
 use tenure_core::service::with_election::{Command, Event};
-use tenure_core::service::{clock, commit, election, replication, tree};
-use tenure_core::{ChannelOrder, ProcessId, Rank, TICKS_PER_UNIT, Term, Verdict};
+use tenure_core::service::{clock_synchronisation, commit, election, leader_tree, replicated_list};
+use tenure_core::{ChannelOrder, DetectorVerdict, ProcessId, Rank, TICKS_PER_UNIT, Term};
 use tenure_trace::golden;
 
 use crate::support::{
@@ -71,10 +71,13 @@ fn adjusts_clocks_of_textbook_example() {
     let mut cluster =
         TestCluster::<WithElection<Berkeley, Bully>>::uniform(3, ChannelOrder::Fifo, config);
     for (place, to) in [(1, 180), (2, 205), (3, 170)] {
-        cluster.issue_command(p(place), Command::Application(clock::Command::Set { to }));
+        cluster.issue_command(
+            p(place),
+            Command::Application(clock_synchronisation::Command::Set { to }),
+        );
     }
     elect_at(&mut cluster, 1);
-    let adjusted = |by| clock::Event::Adjusted { by, term: term(1, 1) };
+    let adjusted = |by| clock_synchronisation::Event::Adjusted { by, term: term(1, 1) };
     let mut events = events(&mut cluster);
     events.sort_by_key(|(at, _)| *at);
     assert_eq!(events, [(1, adjusted(5)), (2, adjusted(-20)), (3, adjusted(15))]);
@@ -83,19 +86,22 @@ fn adjusts_clocks_of_textbook_example() {
 /// Gusella and Zatti: the average does not include a clock that differs too much from the others.
 #[test]
 fn averages_largest_set_of_agreeing_clocks() {
-    let config = with_bully(4, berkeley::Config { tolerance: Some(30), every: None });
+    let config = with_bully(4, berkeley::Config { tolerance: Some(30), round_interval: None });
     let mut cluster =
         TestCluster::<WithElection<Berkeley, Bully>>::uniform(4, ChannelOrder::Fifo, config);
     for (place, to) in [(1, 180), (2, 200), (3, 190), (4, 900)] {
-        cluster.issue_command(p(place), Command::Application(clock::Command::Set { to }));
+        cluster.issue_command(
+            p(place),
+            Command::Application(clock_synchronisation::Command::Set { to }),
+        );
     }
     elect_at(&mut cluster, 1);
     for at in cluster.process_ids() {
-        cluster.issue_command(at, Command::Application(clock::Command::Read));
+        cluster.issue_command(at, Command::Application(clock_synchronisation::Command::Read));
     }
     let shown = events(&mut cluster).into_iter().filter_map(|(at, event)| match event {
-        clock::Event::Shows { time } => Some((at, time)),
-        clock::Event::Adjusted { .. } => None,
+        clock_synchronisation::Event::Shows { time } => Some((at, time)),
+        clock_synchronisation::Event::Adjusted { .. } => None,
     });
     assert_eq!(shown.collect::<Vec<_>>(), [(1, 190), (2, 190), (3, 190), (4, 190)]);
 }
@@ -115,8 +121,8 @@ fn rejects_adjustment_of_older_term() {
     );
 }
 
-fn write(value: u64) -> Command<replication::Command> {
-    Command::Application(replication::Command::Write { value })
+fn write(value: u64) -> Command<replicated_list::Command> {
+    Command::Application(replicated_list::Command::Write { value })
 }
 
 #[test]
@@ -128,7 +134,8 @@ fn acknowledges_write_stored_by_majority() {
         assert_eq!(events(&mut cluster), []);
         pass_all(&mut cluster, &[(1, backup), (backup, 1)]);
     }
-    let acknowledged = replication::Event::Acknowledged { term: term(1, 1), place: 1, value: 7 };
+    let acknowledged =
+        replicated_list::Event::Acknowledged { term: term(1, 1), place: 1, value: 7 };
     assert_eq!(events(&mut cluster), [(1, acknowledged)]);
     cluster.settle();
     assert_eq!(cluster.total_sent() - before, 2 * 4);
@@ -139,7 +146,7 @@ fn acknowledges_write_stored_by_majority() {
 fn non_primary_refuses_and_names_primary() {
     let mut cluster = led_by_first::<PrimaryBackup>(3, primary_backup::Config::default());
     cluster.issue_command(p(2), write(7));
-    let refused = replication::Event::Refused { leader: Some(p(1)) };
+    let refused = replicated_list::Event::Refused { leader: Some(p(1)) };
     assert_eq!(events(&mut cluster), [(2, refused)]);
 }
 
@@ -151,7 +158,7 @@ fn new_primary_serves_acknowledged_writes_it_missed() {
     assert_eq!(events(&mut cluster).len(), 1, "P1 and P3 are a majority");
     cluster.lose_oldest((p(1), p(2)));
     crash_leader(&mut cluster);
-    let serving = replication::Event::Serving { term: term(2, 2), writes: vec![7] };
+    let serving = replicated_list::Event::Serving { term: term(2, 2), writes: vec![7] };
     assert_eq!(events(&mut cluster), [(2, serving)]);
 }
 
@@ -161,20 +168,20 @@ fn stops_without_majority() {
     cluster.crash(p(3));
     cluster.crash(p(1));
     for dead in [1, 3] {
-        cluster.report_verdict(p(2), p(dead), Verdict::Suspect);
+        cluster.report_verdict(p(2), p(dead), DetectorVerdict::Suspect);
     }
     cluster.settle();
     cluster.issue_command(p(2), write(7));
-    let refused = replication::Event::Refused { leader: Some(p(2)) };
+    let refused = replicated_list::Event::Refused { leader: Some(p(2)) };
     assert_eq!(events(&mut cluster), [(2, refused)]);
     cluster.recover(p(3));
     cluster.settle();
-    cluster.report_verdict(p(2), p(3), Verdict::Trust);
+    cluster.report_verdict(p(2), p(3), DetectorVerdict::Trust);
     cluster.settle();
     command_and_settle(&mut cluster, 2, write(8));
     let events = events(&mut cluster);
-    let acknowledged = |event: &replication::Event| {
-        matches!(event, replication::Event::Acknowledged { value: 8, .. })
+    let acknowledged = |event: &replicated_list::Event| {
+        matches!(event, replicated_list::Event::Acknowledged { value: 8, .. })
     };
     assert!(events.iter().any(|(at, event)| *at == 2 && acknowledged(event)), "{events:?}");
 }
@@ -216,7 +223,7 @@ fn one_no_or_suspicion_aborts_for_all() {
     let mut cluster = led_by_first::<TwoPhaseCommit>(4, two_phase_commit::Config::default());
     cluster.issue_command(p(1), BEGIN);
     cluster.deliver_at((p(1), p(2)), 0);
-    cluster.report_verdict(p(1), p(3), Verdict::Suspect);
+    cluster.report_verdict(p(1), p(3), DetectorVerdict::Suspect);
     cluster.settle();
     assert_eq!(decisions(&mut cluster), [1, 2, 3, 4].map(|at| (at, false)));
 }
@@ -323,12 +330,16 @@ fn restarted_process_does_not_decide_alone() {
         cluster.lose_oldest((p(1), p(3)));
         cluster.crash(p(1));
         cluster.crash(p(2));
-        [1, 2].into_iter().for_each(|gone| cluster.report_verdict(p(3), p(gone), Verdict::Suspect));
+        [1, 2]
+            .into_iter()
+            .for_each(|gone| cluster.report_verdict(p(3), p(gone), DetectorVerdict::Suspect));
         cluster.settle();
         assert_eq!(decisions(&mut cluster), [(3, false)]);
         cluster.crash(p(3));
         cluster.recover(p(2));
-        [1, 3].into_iter().for_each(|gone| cluster.report_verdict(p(2), p(gone), Verdict::Suspect));
+        [1, 3]
+            .into_iter()
+            .for_each(|gone| cluster.report_verdict(p(2), p(gone), DetectorVerdict::Suspect));
         elect_at(&mut cluster, 2);
         assert_eq!(decisions(&mut cluster), decided);
     }
@@ -346,12 +357,12 @@ fn first_explorer_becomes_parent_and_root_completes() {
         TestCluster::<WithElection<SpanningTree, Bully>>::uniform(4, ChannelOrder::Fifo, config);
     elect_at(&mut cluster, 1);
     assert_eq!((cluster.sent_count("explore"), cluster.sent_count("echo")), (2 * 5 - 3, 3));
-    let wave = tree::Wave { term: term(1, 1), number: 1 };
+    let wave = leader_tree::Wave { term: term(1, 1), number: 1 };
     let events = events(&mut cluster);
-    assert!(events.contains(&(1, tree::Event::Completed { wave, size: 4 })), "{events:?}");
-    let joined = |(at, event): &(u32, tree::Event)| match event {
-        tree::Event::Joined { parent, .. } => Some((*at, *parent)),
-        tree::Event::Completed { .. } => None,
+    assert!(events.contains(&(1, leader_tree::Event::Completed { wave, size: 4 })), "{events:?}");
+    let joined = |(at, event): &(u32, leader_tree::Event)| match event {
+        leader_tree::Event::Joined { parent, .. } => Some((*at, *parent)),
+        leader_tree::Event::Completed { .. } => None,
     };
     let joined: Vec<(u32, Option<ProcessId>)> = events.iter().filter_map(joined).collect();
     assert_eq!(joined.len(), 4);
@@ -368,17 +379,17 @@ fn process_that_a_neighbour_trusts_again_joins_the_tree() {
     let settled_size = |cluster: &mut TestCluster<WithElection<SpanningTree, Bully>>| {
         cluster.settle();
         let mut sizes = events(cluster).into_iter().filter_map(|(_, event)| match event {
-            tree::Event::Completed { size, .. } => Some(size),
-            tree::Event::Joined { .. } => None,
+            leader_tree::Event::Completed { size, .. } => Some(size),
+            leader_tree::Event::Joined { .. } => None,
         });
         sizes.next_back()
     };
     crash_and_suspect(&mut cluster, 3);
     assert_eq!(settled_size(&mut cluster), Some(2));
     cluster.recover(p(3));
-    cluster.report_verdict(p(1), p(3), Verdict::Trust);
+    cluster.report_verdict(p(1), p(3), DetectorVerdict::Trust);
     assert_eq!(settled_size(&mut cluster), Some(2), "P2 still suspects P3");
-    cluster.report_verdict(p(2), p(3), Verdict::Trust);
+    cluster.report_verdict(p(2), p(3), DetectorVerdict::Trust);
     assert_eq!(settled_size(&mut cluster), Some(3));
 }
 

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use tenure_algorithms::Variants;
-use tenure_algorithms::byzantine::OralMessages;
+use tenure_algorithms::byzantine::OralMessagesGeneral;
 use tenure_algorithms::byzantine::oral_messages::{Config, VariantId};
 use tenure_core::byzantine::{COMMANDER, General, OralMessage, Plan};
 use tenure_core::{Group, ProcessId};
@@ -18,8 +18,8 @@ fn run(
     plan: Plan,
     lie: impl Fn(ProcessId, ProcessId, &mut OralMessage),
 ) -> (Vec<Plan>, u64) {
-    let boot = |at| OralMessages::boot(Group::new(ProcessId(at), size), &config);
-    let mut generals: Vec<OralMessages> = (0..size).map(boot).collect();
+    let boot = |at| OralMessagesGeneral::boot(Group::new(ProcessId(at), size), &config);
+    let mut generals: Vec<OralMessagesGeneral> = (0..size).map(boot).collect();
     let mut under_way: VecDeque<(ProcessId, ProcessId, OralMessage)> = VecDeque::new();
     let outgoing = generals[0].command(plan);
     under_way.extend(outgoing.into_iter().map(|(to, message)| (COMMANDER, to, message)));
@@ -36,7 +36,7 @@ fn run(
 }
 
 const fn config(liars: u32) -> Config {
-    Config { liars, variants: Variants::none() }
+    Config { tolerated_liars: liars, variants: Variants::none() }
 }
 
 const fn honest(_: ProcessId, _: ProcessId, _: &mut OralMessage) {}
@@ -47,11 +47,11 @@ fn loyal_generals_obey_with_the_stated_number_of_messages() {
         for plan in Plan::ALL {
             let (obeyed, count) = run(size, config(liars), plan, honest);
             assert!(obeyed.iter().all(|it| *it == plan), "{size} generals: {obeyed:?}");
-            assert_eq!(count, OralMessages::card(size, liars).message_count);
+            assert_eq!(count, OralMessagesGeneral::card(size, liars).message_count);
         }
     }
-    assert_eq!(OralMessages::card(4, 1).message_count, 9);
-    assert_eq!(OralMessages::card(7, 2).message_count, 156);
+    assert_eq!(OralMessagesGeneral::card(4, 1).message_count, 9);
+    assert_eq!(OralMessagesGeneral::card(7, 2).message_count, 156);
 }
 
 #[test]
@@ -67,7 +67,7 @@ fn lying_lieutenant_misleads_none_of_four_generals() {
     // Negative control: the lieutenants ignore the commander's own order. Then each loyal
     // lieutenant has only two reports, and one of them is P3's lie.
     let variants = Variants::none().with(VariantId::LeavesItselfOut);
-    let (obeyed, _) = run(4, Config { liars: 1, variants }, Plan::Attack, lie);
+    let (obeyed, _) = run(4, Config { tolerated_liars: 1, variants }, Plan::Attack, lie);
     assert_eq!(obeyed[..2], [Plan::Retreat, Plan::Retreat]);
 }
 
@@ -83,7 +83,7 @@ fn lying_commander_gives_all_lieutenants_the_same_values() {
     // Negative control: each lieutenant obeys the commander's order without a vote. Then P2 attacks
     // and the others retreat.
     let variants = Variants::none().with(VariantId::ObeysDirectly);
-    let (obeyed, _) = run(4, Config { liars: 1, variants }, Plan::Attack, lie);
+    let (obeyed, _) = run(4, Config { tolerated_liars: 1, variants }, Plan::Attack, lie);
     assert_eq!(obeyed, [Plan::Attack, Plan::Retreat, Plan::Retreat]);
 }
 

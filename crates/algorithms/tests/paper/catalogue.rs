@@ -79,7 +79,7 @@ fn rejects_unknown_names() {
     ] {
         assert!(card(name, &parameters).is_err(), "{name}");
     }
-    parameters.quorums = Some(QuorumKind::Plane);
+    parameters.quorum_kind = Some(QuorumKind::Plane);
     assert!(card("maekawa", &parameters).is_err());
     assert!(parse_quorum_kind("round").unwrap_err().to_string().ends_with("grid, majority, tree"));
     assert!(

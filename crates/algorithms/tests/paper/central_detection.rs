@@ -61,7 +61,7 @@ fn run(
     let (mut cluster, mut rng) = (cluster(size, switches), SplitMix64(seed));
     let user = |(at, times): (usize, &u32)| {
         let (service, at) = (Service::Resources, ProcessId::from_index(at));
-        User::new(&UserModelConfig { service, at, size, command_count: *times })
+        User::new(&UserModelConfig { service, at, size, work_count: *times })
     };
     let mut users: Vec<User> = rounds.iter().enumerate().map(user).collect();
     let (mut one_holder, mut no_phantom) = (OneHolder::default(), NoPhantom::default());

@@ -157,7 +157,7 @@ fn batch() -> EffectBuffer<DijkstraRing> {
 fn ring(states: u32, start: &[u32]) -> Ring {
     let size = u32::try_from(start.len() / 2).unwrap();
     let start = start.chunks(2).map(|it| State { own: it[0], left: it[1] }).collect();
-    let config = Config { states: Some(states), start, ..Config::default() };
+    let config = Config { state_count: Some(states), initial_states: start, ..Config::default() };
     let boot =
         |at| DijkstraRing::boot(Group::new(ProcessId(at), size), &config, None, &mut batch());
     ((0..size).map(boot).collect(), vec![Vec::new(); size as usize])
@@ -239,7 +239,7 @@ fn converges_from_any_start() {
         let size = 2 + u32::try_from(rng.below(4)).unwrap();
         let mut any = || u32::try_from(rng.below(2 * size as usize)).unwrap();
         let start = (0..size).map(|_| State { own: any(), left: any() }).collect();
-        let config = Config { start, ..Config::default() };
+        let config = Config { initial_states: start, ..Config::default() };
         let mut cluster = TestCluster::<DijkstraRing>::uniform(size, ChannelOrder::Fifo, config);
         for _ in 0..400 * size {
             let (links, timers) = (cluster.links_in_use(), cluster.armed_timers());
@@ -268,7 +268,7 @@ fn converges_from_any_start() {
 #[test]
 fn several_may_be_inside_before_convergence() {
     let start = [State { own: 0, left: 1 }, State { own: 2, left: 0 }, State { own: 1, left: 2 }];
-    let config = Config { start: start.into(), ..Config::default() };
+    let config = Config { initial_states: start.into(), ..Config::default() };
     let mut cluster = TestCluster::<DijkstraRing>::uniform(3, ChannelOrder::Fifo, config);
     (2..=3).for_each(|at| cluster.issue_command(p(at), Command::Enter));
     assert_eq!(entered(&mut cluster), [2, 3]);

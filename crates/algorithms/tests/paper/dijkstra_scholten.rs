@@ -14,7 +14,7 @@ use crate::support::{p, pass_all, processes_with};
 
 /// Returns a cluster in which process *i* passes work to `shares[i]` of its successors.
 fn cluster(size: u32, shares: impl Into<Vec<u32>>) -> TestCluster<DijkstraScholten> {
-    let config = Config { shares: shares.into(), ..Config::default() };
+    let config = Config { successor_counts: shares.into(), ..Config::default() };
     TestCluster::uniform(size, ChannelOrder::Reordered, config)
 }
 

@@ -69,7 +69,7 @@ fn concurrent_waves_do_not_mix() {
         assert_eq!(returned, initiators, "{config:?}");
         assert_eq!(cluster.total_sent(), all, "{config:?}");
         for at in initiators {
-            let awaits = |of| cluster.process(at).is_some_and(|it| it.is_awaiting_echoes(of));
+            let awaits = |of| cluster.process(at).is_some_and(|it| it.is_awaiting_answers(of));
             assert!(!initiators.into_iter().any(awaits), "{config:?}");
         }
     }

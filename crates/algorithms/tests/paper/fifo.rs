@@ -10,14 +10,14 @@ use crate::support::{command_and_drain, command_and_settle, p, restart};
 use tenure_trace::{SplitMix64, TestCluster};
 
 fn config(window: u32) -> fifo::Config<lamport::Config> {
-    fifo::Config { window, ..fifo::Config::around(lamport::Config::default()) }
+    fifo::Config { window, ..fifo::Config::with_inner_config(lamport::Config::default()) }
 }
 
 fn central(size: u32) -> TestCluster<Fifo<Central>> {
     TestCluster::uniform(
         size,
         ChannelOrder::Reordered,
-        fifo::Config::around(central::Config::default()),
+        fifo::Config::with_inner_config(central::Config::default()),
     )
 }
 
@@ -119,7 +119,8 @@ fn messages_of_old_session_are_ignored() {
 
 #[test]
 fn window_limits_messages_in_flight() {
-    let config = fifo::Config { window: 2, ..fifo::Config::around(central::Config::default()) };
+    let config =
+        fifo::Config { window: 2, ..fifo::Config::with_inner_config(central::Config::default()) };
     let mut cluster = TestCluster::<Fifo<Central>>::uniform(2, ChannelOrder::Reordered, config);
     // P2 enters and exits twice. Only its last release is still in flight.
     for _ in 0..2 {

@@ -89,8 +89,8 @@ impl Story<'_> {
         let variants = |names: &[&str]| names.iter().copied().map(String::from).collect();
         match self.folder {
             "central" => it.coordinator = p(5),
-            "maekawa" | "maekawa_duplicate" => it.quorums = Some(QuorumKind::Pairs),
-            "raymond" | "tree_election" => it.tree = TreeShape::Path,
+            "maekawa" | "maekawa_duplicate" => it.quorum_kind = Some(QuorumKind::Pairs),
+            "raymond" | "tree_election" => it.tree_shape = TreeShape::Path,
             "gallager_humblet_spira" | "minimum_spanning_tree" => {
                 it.graph = Some(Arc::new(weighted_line(size)));
             }
@@ -166,8 +166,10 @@ impl AlgorithmVisitor for Configure {
 #[test]
 fn dijkstra_ring_from_any_start() {
     let start = [State { own: 1, left: 1 }, State { own: 2, left: 0 }, State { own: 1, left: 2 }];
-    let config =
-        |_| dijkstra_ring::Config { start: start.into(), ..dijkstra_ring::Config::default() };
+    let config = |_| dijkstra_ring::Config {
+        initial_states: start.into(),
+        ..dijkstra_ring::Config::default()
+    };
     golden::<DijkstraRing>("golden/dijkstra_ring", config);
 }
 
@@ -186,8 +188,8 @@ fn named() {
 #[test]
 fn fifo() {
     let config = |_: Group| fifo::Config {
-        resend: Delay::units(3),
-        ..fifo::Config::around(central::Config::default())
+        resend_timeout: Delay::units(3),
+        ..fifo::Config::with_inner_config(central::Config::default())
     };
     golden::<Fifo<Central>>("golden/fifo", config);
 }

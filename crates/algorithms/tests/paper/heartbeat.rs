@@ -2,7 +2,7 @@
 //! 43(2), 1996.
 
 use tenure_algorithms::detector::heartbeat::{Config, Timer};
-use tenure_core::{Delay, Input, LocalTime, TimerChange, Verdict};
+use tenure_core::{Delay, DetectorVerdict, Input, LocalTime, TimerChange};
 
 use crate::support::detector::DetectorHarness;
 use crate::support::p;
@@ -34,12 +34,12 @@ fn completeness_silent_peer_is_suspected_once() {
 fn completeness_silent_peer_is_suspected_after_restart() {
     let mut one = one();
     one.time_out(p(2));
-    one.step(Input::Suspicion { peer: p(2), verdict: Verdict::Suspect });
-    one.step(Input::Suspicion { peer: p(2), verdict: Verdict::Trust });
+    one.step(Input::Suspicion { peer: p(2), verdict: DetectorVerdict::Suspect });
+    one.step(Input::Suspicion { peer: p(2), verdict: DetectorVerdict::Trust });
     assert_eq!(one.verdicts(), [], "external verdicts are not reported back");
-    assert_eq!(one.timeout_of(p(2)), Some(Delay::ticks(Config::default().timeout)));
+    assert_eq!(one.timeout_of(p(2)), Some(Delay::ticks(Config::default().initial_timeout)));
     one.time_out(p(2));
-    assert_eq!(one.verdicts(), [(p(2), Verdict::Suspect)]);
+    assert_eq!(one.verdicts(), [(p(2), DetectorVerdict::Suspect)]);
 }
 
 #[test]
@@ -49,12 +49,17 @@ fn accuracy_false_suspicion_lengthens_timeout() {
     for mistakes in 1..=100 {
         one.time_out(p(2));
         one.heartbeat_from(p(2));
-        assert_eq!(one.verdicts(), [(p(2), Verdict::Trust)]);
-        let timeout = (config.timeout + mistakes * config.increment).min(config.max_timeout);
+        assert_eq!(one.verdicts(), [(p(2), DetectorVerdict::Trust)]);
+        let timeout =
+            (config.initial_timeout + mistakes * config.increment).min(config.max_timeout);
         assert_eq!(one.timeout_of(p(2)), Some(Delay::ticks(timeout)));
     }
     one.heartbeat_from(p(3));
-    assert_eq!(one.timeout_of(p(3)), Some(Delay::ticks(config.timeout)), "P3 was never suspected");
+    assert_eq!(
+        one.timeout_of(p(3)),
+        Some(Delay::ticks(config.initial_timeout)),
+        "P3 was never suspected"
+    );
 }
 
 #[test]
@@ -71,6 +76,6 @@ fn paused_process_suspects_no_peer() {
 #[test]
 #[should_panic(expected = "longer than the period")]
 fn rejects_timeout_below_period() {
-    let config = Config { timeout: Delay::units(1).max, ..Config::default() };
+    let config = Config { initial_timeout: Delay::units(1).max, ..Config::default() };
     DetectorHarness::new(&config);
 }

@@ -3,7 +3,7 @@
 use tenure_algorithms::Variants;
 use tenure_algorithms::catalogue::{FromParameters, Parameters};
 use tenure_algorithms::mutex::lease::{Config, Timer, VariantId};
-use tenure_algorithms::mutex::{DeadlineSlot, EntryDurations, Lease};
+use tenure_algorithms::mutex::{DeadlineSlot, ExpiringEntryDurations, Lease};
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{Algorithm, ChannelOrder, TICKS_PER_UNIT};
 
@@ -166,7 +166,7 @@ fn unwanted_grant_is_released() {
 /// holds if r is below 1/19.
 #[test]
 fn card_states_tolerated_clock_drift() {
-    let EntryDurations { lease, expiry, renewal, .. } = config().times;
+    let ExpiringEntryDurations { lease, reservation: expiry, renewal_interval: renewal, .. } = config().durations;
     let drift = u64::from(Lease::card(&config(), 3).drift_ppm);
     let (fast, slow) = (1_000_000 + drift, 1_000_000 - drift);
     assert!(lease.max * fast < expiry.min * slow, "the holder leaves first");
@@ -178,7 +178,7 @@ fn expiry_follows_from_clock_drift() {
     for drift_ppm in [0, 50_000, 100_000, 900_000] {
         let parameters = Parameters { drift_ppm, ..Parameters::plain(3) };
         let config = Config::from_parameters(&parameters).unwrap();
-        let EntryDurations { lease, expiry, .. } = config.times;
+        let ExpiringEntryDurations { lease, reservation: expiry, .. } = config.durations;
         let (slow, fast) = (1_000_000 - u64::from(drift_ppm), 1_000_000 + u64::from(drift_ppm));
         assert!(lease.max * fast < expiry.min * slow, "{drift_ppm}: {config:?}");
         assert!(Lease::card(&config, 3).drift_ppm >= drift_ppm, "{drift_ppm}: {config:?}");

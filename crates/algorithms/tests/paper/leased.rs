@@ -239,7 +239,7 @@ fn watch_reports_earlier_deletion() {
 /// condition holds if r is below 1/19.
 #[test]
 fn card_states_tolerated_clock_drift() {
-    let times = config().times;
+    let times = config().session_durations;
     let drift = u64::from(Leased::card(&config(), 3).drift_ppm);
     assert_eq!(drift, 52_631);
     let (fast, slow) = (1_000_000 + drift, 1_000_000 - drift);

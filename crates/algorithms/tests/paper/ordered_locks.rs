@@ -20,7 +20,7 @@ type Locks = OrderedLocks<Central>;
 
 /// Returns a configuration with the names of the locks that each process needs, in order.
 fn config(names: &[&[&str]]) -> Config<central::Config> {
-    Config { names: named(names), inner: central::Config::default() }
+    Config { lock_names_by_process: named(names), inner: central::Config::default() }
 }
 
 fn named(names: &[&[&str]]) -> Arc<[Vec<LockName>]> {
@@ -66,7 +66,7 @@ fn disjoint_locks_do_not_wait() {
 #[test]
 fn card_sums_the_cost_of_all_locks() {
     let names = named(&[&["a", "b"], &["b", "c"], &["a", "b", "c"]]);
-    let config = Config { names, inner: ricart_agrawala::Config::default() };
+    let config = Config { lock_names_by_process: names, inner: ricart_agrawala::Config::default() };
     let card = OrderedLocks::<RicartAgrawala>::card(&config, 3);
     assert_eq!(card.name, "in-turn:ricart-agrawala");
     assert_eq!(card.messages.formula, "the cost of each lock");
@@ -82,7 +82,7 @@ fn locks_keep_state_timers_and_suspicions() {
     let mut cluster = TestCluster::<Offices>::uniform(
         3,
         ChannelOrder::Fifo,
-        Config { names: named(&names), inner },
+        Config { lock_names_by_process: named(&names), inner },
     );
     command_and_settle(&mut cluster, 1, Command::Enter);
     assert_eq!(entered(&mut cluster), [1]);

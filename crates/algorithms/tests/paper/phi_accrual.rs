@@ -4,7 +4,7 @@ use tenure_algorithms::detector::PhiAccrual;
 use tenure_algorithms::detector::phi_accrual::{
     Config, Timer, lateness_for_phi, phi_thousandths_for_lateness,
 };
-use tenure_core::{Delay, Input, LocalTime, Verdict};
+use tenure_core::{Delay, DetectorVerdict, Input, LocalTime};
 
 use crate::support::detector::DetectorHarness;
 use crate::support::p;
@@ -157,7 +157,7 @@ fn accuracy_false_suspicion_adds_allowance() {
         one.advance(10_000 * UNIT);
         one.time_out(p(2));
         one.heartbeat_from(p(2));
-        assert_eq!(one.verdicts(), [(p(2), Verdict::Trust)]);
+        assert_eq!(one.verdicts(), [(p(2), DetectorVerdict::Trust)]);
         let timeout = (first + mistakes * config.increment).min(config.max_timeout);
         assert_eq!(one.timeout_of(p(2)), Some(Delay::ticks(timeout)));
     }
@@ -189,7 +189,8 @@ fn paused_process_suspects_no_peer() {
 
 #[test]
 fn zero_threshold_suspects_at_once() {
-    let mut one = DetectorHarness::new(&Config { threshold: 0, ..Config::default() });
+    let mut one =
+        DetectorHarness::new(&Config { threshold_phi_thousandths: 0, ..Config::default() });
     one.heartbeat_from(p(2));
     assert_eq!(one.timeout_of(p(2)), Some(Delay::ZERO));
 }

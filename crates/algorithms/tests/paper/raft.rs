@@ -397,7 +397,7 @@ fn command_reports_a_known_leader() {
 #[test]
 fn lease_is_shorter_than_election_timeout() {
     for (size, delay) in [(3, 1_000), (5, 7)] {
-        let Config { election, heartbeat, lease, .. } = Config::plain(size, delay);
+        let Config { election_timeout: election, heartbeat_interval: heartbeat, lease_duration: lease, .. } = Config::plain(size, delay);
         let most = (12 + 4 * u64::from(size)) * delay;
         assert_eq!((election.min, election.max), (12 * delay, most));
         assert_eq!((heartbeat, lease), (Delay::ticks(3 * delay), Delay::ticks(8 * delay)));
@@ -414,11 +414,11 @@ fn election_timeout_follows_from_clock_drift() {
         let parameters = Parameters { drift_ppm, delay: 1_000, ..Parameters::plain(3) };
         let config = Config::from_parameters(&parameters).unwrap();
         let (slow, fast) = (1_000_000 - u64::from(drift_ppm), 1_000_000 + u64::from(drift_ppm));
-        let leads = config.heartbeat.max + config.lease.max;
-        assert!(leads * fast < config.election.min * slow, "{drift_ppm}: {config:?}");
+        let leads = config.heartbeat_interval.max + config.lease_duration.max;
+        assert!(leads * fast < config.election_timeout.min * slow, "{drift_ppm}: {config:?}");
         assert!(Raft::card(&config, 3).drift_ppm >= drift_ppm, "{drift_ppm}: {config:?}");
         if drift_ppm <= 40_000 {
-            assert_eq!(config.election, Config::plain(3, 1_000).election);
+            assert_eq!(config.election_timeout, Config::plain(3, 1_000).election_timeout);
         }
     }
 }

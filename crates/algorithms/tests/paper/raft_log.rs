@@ -487,11 +487,11 @@ fn saved_changes_rebuild_the_state() {
         cluster.deliver_all(&mut rng);
         random_step(&mut cluster, &mut rng, round);
         let process = cluster.process(p(2)).expect("the process is up");
-        if let Some(change) = process.unsaved(&saved) {
+        if let Some(change) = process.unsaved_change(&saved) {
             RaftLog::apply_change(&mut saved, change);
         }
         assert_eq!(saved, process.stable(), "round {round}");
-        assert_eq!(process.unsaved(&saved), None);
+        assert_eq!(process.unsaved_change(&saved), None);
     }
 }
 
@@ -520,7 +520,7 @@ fn snapshots_are_not_urgent() {
         assert_eq!(process.urgent_change(&saved), None, "round {round}");
         let with_the_rest = |written: &Stable| {
             let mut whole = written.clone();
-            let rest = process.unsaved(written);
+            let rest = process.unsaved_change(written);
             rest.into_iter().for_each(|rest| RaftLog::apply_change(&mut whole, rest));
             whole
         };

@@ -6,7 +6,7 @@ use tenure_algorithms::agreement::raft_log::{self, Timer};
 use tenure_algorithms::agreement::relayed_log::{Config, Message};
 use tenure_core::service::log::{self, Members, Payload, Reason};
 use tenure_core::service::relayed_log::{Command, Event, Ticket};
-use tenure_core::{Algorithm, ChannelOrder, Protocol, TICKS_PER_UNIT, Verdict};
+use tenure_core::{Algorithm, ChannelOrder, Protocol, TICKS_PER_UNIT, DetectorVerdict};
 use tenure_trace::{SplitMix64, TestCluster};
 
 use crate::support::{self, command_and_drain, fire_and_drain, p};
@@ -151,9 +151,9 @@ fn request_to_crashed_leader_is_unknown() {
         cluster.issue_command(p(2), command);
     }
     cluster.take_events();
-    cluster.report_verdict(p(2), p(3), Verdict::Suspect);
+    cluster.report_verdict(p(2), p(3), DetectorVerdict::Suspect);
     assert_eq!(events(&mut cluster, 2), [], "another process crashed");
-    cluster.report_verdict(p(2), p(1), Verdict::Suspect);
+    cluster.report_verdict(p(2), p(1), DetectorVerdict::Suspect);
     let read = declined(2, Reason::Deposed, Some(1));
     assert_eq!(events(&mut cluster, 2), [unknown(1), read, unknown(3)]);
     cluster.deliver_all(&mut SplitMix64(0));
@@ -321,7 +321,7 @@ fn only_answers_wait_for_the_disk() {
     let sends = [ask(1), Command::Notify { to, payload }, answer].map(|command| {
         cluster.issue_command(p(2), command);
         let link = (p(2), p(1));
-        RelayedLog::requires_save(cluster.messages_on_link(link).last().expect("it is sent"))
+        RelayedLog::must_wait_for_save(cluster.messages_on_link(link).last().expect("it is sent"))
     });
     assert_eq!(sends, [false, false, true]);
 }

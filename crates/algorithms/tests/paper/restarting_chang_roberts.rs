@@ -4,7 +4,7 @@ use tenure_algorithms::Variants;
 use tenure_algorithms::election::restarting_chang_roberts::{Config, Timer, VariantId};
 use tenure_algorithms::election::{ChangRoberts, RestartingChangRoberts, chang_roberts};
 use tenure_core::service::election::Command;
-use tenure_core::theory::{Precision, Prediction, WorkloadKind};
+use tenure_core::theory::{PredictionKind, Prediction, WorkloadKind};
 use tenure_core::{Algorithm, ChannelOrder, TICKS_PER_UNIT};
 
 use crate::support::election::{
@@ -65,9 +65,9 @@ fn overtaken_rank_travels_less_far() {
         RestartingChangRoberts::predicted_messages(&config, 3, workload).expect("a prediction")
     };
     let all = predicted(WorkloadKind::AllStart);
-    assert_eq!((ring_of_three.total_sent(), all), (8, Prediction::new(Precision::Most, 9)));
+    assert_eq!((ring_of_three.total_sent(), all), (8, Prediction::new(PredictionKind::Most, 9)));
     let one = predicted(WorkloadKind::OneStarts(p(1)));
-    assert_eq!(one.precision, Precision::Exact, "one message at a time is in flight");
+    assert_eq!(one.precision, PredictionKind::Exact, "one message at a time is in flight");
 }
 
 /// Delivers messages in random order, loses up to `losses` of them, and fires restart timers.

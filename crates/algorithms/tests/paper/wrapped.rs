@@ -74,5 +74,8 @@ fn log_with_detector_defers_snapshots() {
 
 #[test]
 fn log_over_fifo_defers_snapshots() {
-    check_deferred_snapshot::<Fifo<RaftLog>>(&fifo::Config::around(config()), |command| command);
+    check_deferred_snapshot::<Fifo<RaftLog>>(
+        &fifo::Config::with_inner_config(config()),
+        |command| command,
+    );
 }

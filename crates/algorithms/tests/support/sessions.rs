@@ -23,7 +23,7 @@ where
     let mut rng = SplitMix64(seed);
     let user = |(at, times): (usize, &u32)| {
         let (at, service) = (ProcessId::from_index(at), Service::Other);
-        U::new(&UserModelConfig { service, at, size, command_count: *times })
+        U::new(&UserModelConfig { service, at, size, work_count: *times })
     };
     let mut users: Vec<U> = times.iter().enumerate().map(user).collect();
     let mut most = 0;

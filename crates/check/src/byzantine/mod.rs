@@ -25,7 +25,7 @@ pub struct GeneralsConfig {
     /// Number of generals.
     pub size: u32,
     /// Maximum number of generals that lie.
-    pub liars: u32,
+    pub max_liars: u32,
     /// Properties to check. [`Property::Agreement`] is condition IC1 of Lamport, Shostak and Pease
     /// (1982), and [`Property::Validity`] is their condition IC2.
     pub properties: Vec<Property>,
@@ -41,7 +41,7 @@ impl GeneralsConfig {
     pub fn new(name: impl Into<String>, size: u32, liars: u32) -> Self {
         let properties = vec![Property::Agreement, Property::Validity];
         let (limits, stop_flag) = (CheckLimits::default(), None);
-        GeneralsConfig { name: name.into(), size, liars, properties, limits, stop_flag }
+        GeneralsConfig { name: name.into(), size, max_liars: liars, properties, limits, stop_flag }
     }
 }
 
@@ -72,8 +72,8 @@ pub fn check_generals<G: General>(config: &GeneralsConfig, generals: &G::Config)
         depth: search.depth,
         seconds: started.elapsed().as_secs_f64(),
         counterexamples: found.map(|violation| counterexample(config, violation)).collect(),
-        limit: search.limit,
-        bytes: search.depth as usize * size_of::<G>() * config.size as usize,
+        reached_limit: search.limit,
+        peak_bytes: search.depth as usize * size_of::<G>() * config.size as usize,
         ..Report::default()
     }
 }

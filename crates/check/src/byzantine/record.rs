@@ -31,7 +31,7 @@ fn explanation(violation: &ViolatingRun) -> String {
     let ViolatingRun { property, liars, plan, steps, lies } = violation;
     let obeyed: Vec<String> = steps
         .iter()
-        .filter_map(|step| step.obeys)
+        .filter_map(|step| step.decision)
         .map(|(at, plan)| format!("{at} obeys {plan} ({})", value(plan)))
         .collect();
     let liars: Vec<String> = liars.iter().map(ToString::to_string).collect();
@@ -85,7 +85,7 @@ fn trace(config: &GeneralsConfig, violation: &ViolatingRun) -> Trace {
         for message in &step.sent {
             record(RecordKind::Send(message_record(message, message.to, &mut sent)));
         }
-        if let Some((_, plan)) = step.obeys {
+        if let Some((_, plan)) = step.decision {
             let event = Event::Decided { value: value(plan) };
             record(RecordKind::Event(EventData::Agreement(event.into())));
         }

@@ -26,7 +26,7 @@ pub(crate) struct RunStep {
     pub(crate) sent: Vec<SentOralMessage>,
     /// Loyal lieutenant that decides in this step, and the order that it obeys. `None` if no loyal
     /// lieutenant decides.
-    pub(crate) obeys: Option<(ProcessId, Plan)>,
+    pub(crate) decision: Option<(ProcessId, Plan)>,
 }
 
 /// Run that violates a property, with the fewest lies among the runs found.
@@ -86,7 +86,7 @@ impl<'c> LieSearch<'c> {
     pub(crate) fn explore<G: General>(&mut self, generals: &G::Config) {
         let size = self.config.size;
         let mut sets: Vec<u32> =
-            (0..1 << size).filter(|set: &u32| set.count_ones() <= self.config.liars).collect();
+            (0..1 << size).filter(|set: &u32| set.count_ones() <= self.config.max_liars).collect();
         sets.sort_by_key(|set| set.count_ones());
         for set in sets {
             self.liars = (0..size).filter(|at| set & 1 << at != 0).map(ProcessId).collect();
@@ -137,7 +137,7 @@ impl<'c> LieSearch<'c> {
             let obeyed =
                 next.generals[from.index()].decision().filter(|_| from != COMMANDER && !lies);
             let obeys = obeyed.map(|plan| (from, plan));
-            self.steps.push(RunStep { received: received.cloned(), sent, obeys });
+            self.steps.push(RunStep { received: received.cloned(), sent, decision: obeys });
             self.states += 1;
             self.deliver(next);
             self.steps.pop();

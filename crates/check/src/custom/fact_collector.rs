@@ -6,7 +6,7 @@ use tenure_core::Violation;
 use tenure_trace::property::{ServiceFacts, StepFacts};
 use tenure_trace::{ServiceCommand, ServiceEvent};
 
-use crate::model::MonitorFacts;
+use crate::model::MonitorStateFacts;
 use crate::model::fingerprint::{HashDomain, fingerprint};
 use crate::model::intern::{Interned, Interner};
 use crate::model::monitors::{ErasedMonitor, OwnedObservation, StepObservation};
@@ -31,7 +31,7 @@ impl FactCollectingMonitor {
 }
 
 impl<C: ServiceCommand, E: ServiceEvent> ErasedMonitor<C, E> for FactCollectingMonitor {
-    fn first(&self) -> Interned {
+    fn initial_state(&self) -> Interned {
         self.intern(self.first.clone())
     }
 
@@ -50,8 +50,11 @@ impl<C: ServiceCommand, E: ServiceEvent> ErasedMonitor<C, E> for FactCollectingM
         Ok(self.intern(facts))
     }
 
-    fn facts(&self, state: u32) -> MonitorFacts {
-        MonitorFacts { fingerprint: self.states.fingerprint(state), ..MonitorFacts::default() }
+    fn facts(&self, state: u32) -> MonitorStateFacts {
+        MonitorStateFacts {
+            fingerprint: self.states.fingerprint(state),
+            ..MonitorStateFacts::default()
+        }
     }
 
     fn at_end(&self, _: u32) -> Result<(), Violation> {

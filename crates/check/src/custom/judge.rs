@@ -9,7 +9,7 @@ use super::PreparedProperty;
 use super::view::{CustomPropertyCache, EvaluationResult, ReachedStateView, message_name};
 use crate::explore::successor::StepResult;
 use crate::explore::successors::SuccessorWorker;
-use crate::model::cache::{CachedOutcome, ModelCache};
+use crate::model::cache::{CachedOutcome, StepCache};
 use crate::model::fingerprint::{HashDomain, fingerprint};
 use crate::world::rules::SearchRules;
 
@@ -70,7 +70,7 @@ impl SuccessorWorker {
         step: Option<ProcessStep>,
         result: &mut StepResult,
     ) {
-        if self.rules.custom.is_some() {
+        if self.rules.custom_properties.is_some() {
             self.judge_custom_properties(world, step, result);
         }
     }
@@ -82,9 +82,15 @@ impl SuccessorWorker {
         step: Option<ProcessStep>,
         result: &mut StepResult,
     ) {
-        let SuccessorWorker { rules, cache, custom: custom_cache, changed, .. } = self;
+        let SuccessorWorker {
+            rules,
+            cache,
+            custom_property_cache: custom_cache,
+            undo_log: changed,
+            ..
+        } = self;
         let rules: &SearchRules = rules;
-        let Some(custom) = rules.custom.as_deref() else { return };
+        let Some(custom) = rules.custom_properties.as_deref() else { return };
         let layout = rules.layout;
         let facts = custom.fact_collector.map_or(0, |index| world[layout.monitor_slot(index)]);
         let observation = step.map_or(0, |(_, row)| row.observation);
@@ -114,7 +120,7 @@ impl SuccessorWorker {
             }
             custom_cache.key = key;
             if let Some(binding) = evaluated.violated {
-                result.violated |= 1 << (layout.monitors + index);
+                result.violated |= 1 << (layout.monitor_count + index);
                 custom_cache.violated.retain(|(known, _)| *known != index);
                 custom_cache.violated.push((index, binding));
             }
@@ -138,7 +144,7 @@ impl SuccessorWorker {
         fingerprint: u64,
     ) -> (u64, u32) {
         let rules = Arc::clone(&self.rules);
-        let Some(custom) = rules.custom.as_deref() else { return (fingerprint, 0) };
+        let Some(custom) = rules.custom_properties.as_deref() else { return (fingerprint, 0) };
         let mut result = StepResult::new(fingerprint);
         for (index, watched) in custom.properties.iter().enumerate() {
             let all = u32::MAX.checked_shr(u32::BITS - watched.bindings.len() as u32).unwrap_or(0);
@@ -154,7 +160,7 @@ impl SuccessorWorker {
 
     /// Returns the violated properties of an initial global state, as bits. Evaluates only
     /// properties written as expressions.
-    pub(crate) fn custom_violations(&mut self, world: &[u32]) -> u32 {
+    pub(crate) fn initial_custom_violations(&mut self, world: &[u32]) -> u32 {
         let mut copy = world.to_vec();
         let mut result = StepResult::new(0);
         self.judge_custom_after_step(&mut copy, None, &mut result);
@@ -165,7 +171,7 @@ impl SuccessorWorker {
 
 fn evaluate_custom(
     rules: &SearchRules,
-    (model, cache): (&mut ModelCache, &mut CustomPropertyCache),
+    (model, cache): (&mut StepCache, &mut CustomPropertyCache),
     world: &[u32],
     step: Option<ProcessStep>,
     watched: &PreparedProperty,
@@ -186,7 +192,7 @@ fn evaluate_custom(
             }));
         }
     }
-    let custom = rules.custom.as_deref();
+    let custom = rules.custom_properties.as_deref();
     let services = match custom.and_then(|custom| custom.fact_collector) {
         Some(index) => cache.service_facts(rules, index, world[rules.layout.monitor_slot(index)]),
         None => {

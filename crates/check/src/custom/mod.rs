@@ -134,5 +134,5 @@ pub(crate) fn depends_on_names(property: &ExpressionProperty) -> bool {
     let uses = property.inputs();
     // Merged states may differ in the leaders and fences that monitors have recorded, but not in
     // the phases of users.
-    property.form().is_liveness() || uses.identities || uses.leaders || uses.fences
+    property.form().is_liveness() || uses.process_identities || uses.leaders || uses.fences
 }

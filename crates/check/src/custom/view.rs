@@ -7,7 +7,7 @@ use serde_json::Value;
 use tenure_trace::property::{ServiceFacts, StateView, StepFacts, VariableBinding};
 use tenure_trace::state::debug_tree;
 
-use crate::model::cache::{ModelCache, entry_for_id};
+use crate::model::cache::{StepCache, entry_for_id};
 use crate::model::fingerprint::BuildFoldHasher;
 use crate::world::rules::SearchRules;
 
@@ -56,7 +56,7 @@ pub(super) struct EvaluationResult {
 /// A global state and the step that led to it.
 pub(crate) struct ReachedStateView<'a> {
     pub(crate) rules: &'a SearchRules,
-    pub(crate) model: &'a mut ModelCache,
+    pub(crate) model: &'a mut StepCache,
     pub(crate) cache: &'a mut CustomPropertyCache,
     pub(crate) world: &'a [u32],
     pub(crate) services: Arc<ServiceFacts>,

@@ -18,7 +18,7 @@ impl FinishedSearch {
         index: usize,
     ) -> Option<Counterexample> {
         let layout = self.rules.layout;
-        let violated = self.explored.violations[layout.monitors + index]?;
+        let violated = self.explored.violations[layout.monitor_count + index]?;
         let mut path = path_to(&self.explored, violated.from);
         path.actions.extend((violated.length > 0).then_some(violated.action));
         Some(self.custom_step_violation(property, index, &path))
@@ -35,9 +35,9 @@ impl FinishedSearch {
         let mut replay = self.replay_path(path);
         if path.actions.is_empty() {
             let world = replay.world.clone();
-            replay.reduced_worker.custom_violations(&world);
+            replay.reduced_worker.initial_custom_violations(&world);
         }
-        let found = &replay.reduced_worker.custom.violated;
+        let found = &replay.reduced_worker.custom_property_cache.violated;
         let binding = found.iter().find(|(known, _)| *known == index);
         let binding = binding.map_or_else(Vec::new, |(_, binding)| binding.clone());
         let explanation = self.watched(index).property.explain_violation(&binding);
@@ -72,7 +72,7 @@ impl FinishedSearch {
         let missing =
             |binding: u32| watched.property.explain_pending(&watched.bindings[binding as usize]);
         Some(match find_progress_violation(graph, &conditions, fairness)? {
-            ProgressViolation::Doomed { processes: bindings, world } => {
+            ProgressViolation::Doomed { conditions: bindings, world } => {
                 let explanation = format!("{}, in any run from here", missing(bindings[0]));
                 self.counterexample_ending_at(
                     graph,
@@ -82,7 +82,7 @@ impl FinishedSearch {
                     explanation,
                 )
             }
-            ProgressViolation::Stopped { process: binding, world } => {
+            ProgressViolation::Stopped { condition: binding, world } => {
                 let explanation = format!("{} if the run stops here", missing(binding));
                 self.counterexample_ending_at(
                     graph,
@@ -92,7 +92,7 @@ impl FinishedSearch {
                     explanation,
                 )
             }
-            ProgressViolation::Starving { process: binding, cycle } => {
+            ProgressViolation::Starving { condition: binding, cycle } => {
                 let explanation = missing(binding);
                 self.counterexample_with_cycle(
                     graph,
@@ -106,6 +106,7 @@ impl FinishedSearch {
     }
 
     fn watched(&self, index: usize) -> &PreparedProperty {
-        &self.rules.custom.as_deref().expect("the search has properties").properties[index]
+        &self.rules.custom_properties.as_deref().expect("the search has properties").properties
+            [index]
     }
 }

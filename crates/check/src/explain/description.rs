@@ -24,7 +24,7 @@ pub struct StepwiseDescription {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StepDescription {
     /// Input of the step, for instance "P2 receives request from P1".
-    pub step: String,
+    pub input: String,
     /// Events that the step causes, for instance "P2 enters".
     pub events: Vec<String>,
     /// True if this entry is not counted as a step of the run. Such an entry records that time
@@ -59,9 +59,9 @@ impl StepwiseDescription {
 
     /// Returns the input of each step in words, without the events of the step. Omits entries for
     /// which [`StepDescription::is_uncounted`] is true.
-    pub fn steps(&self) -> Vec<String> {
+    pub fn step_inputs(&self) -> Vec<String> {
         let steps = self.steps.iter().filter(|step| !step.is_uncounted);
-        steps.map(|step| step.step.clone()).collect()
+        steps.map(|step| step.input.clone()).collect()
     }
 }
 
@@ -89,7 +89,7 @@ impl StepDescription {
             }
             _ => (records[0].describe(), false),
         };
-        Some(StepDescription { step, events, is_uncounted })
+        Some(StepDescription { input: step, events, is_uncounted })
     }
 }
 
@@ -101,11 +101,11 @@ impl fmt::Display for StepwiseDescription {
                 writeln!(f, "     and from here on, again and again:")?;
             }
             if step.is_uncounted {
-                writeln!(f, "     ({})", step.step)?;
+                writeln!(f, "     ({})", step.input)?;
                 continue;
             }
             number += 1;
-            write!(f, "{number:>4} {}", step.step)?;
+            write!(f, "{number:>4} {}", step.input)?;
             for event in &step.events {
                 write!(f, "; {event}")?;
             }

@@ -15,7 +15,7 @@ use crate::liveness::Fairness;
 use crate::liveness::cycle::fair_cycle;
 use crate::liveness::fairness::{
     ProgressViolation, TransientCondition, find_lasting_states, find_progress_violation,
-    wait_conditions,
+    waiting_conditions_by_process,
 };
 use crate::liveness::graph::{OutEdge, StateGraph};
 use crate::plan::{PropertyCheckKind, SelectedProperty};
@@ -37,7 +37,7 @@ impl FinishedSearch {
         let has_sent_off_ring =
             self.explored.workers.iter().any(|worker| worker.cache.has_sent_off_ring);
         let layout = self.rules.layout;
-        let mut first = self.explored.first.iter().map(|(_, world, _)| world);
+        let mut first = self.explored.initial_worlds.iter().map(|(_, world, _)| world);
         let begins_on_the_ring = first.all(|world| {
             let mut used = layout.link_slots().filter(|slot| world[*slot] != 0);
             used.all(|slot| layout.is_ring_link(slot))
@@ -164,17 +164,17 @@ impl FinishedSearch {
         graph: &StateGraph,
         all: bool,
     ) -> Option<Counterexample> {
-        let waits = wait_conditions(self.rules.layout, all);
+        let waits = waiting_conditions_by_process(self.rules.layout, all);
         let fairness = self.config.fairness;
         Some(match find_progress_violation(graph, &waits, fairness)? {
-            ProgressViolation::Doomed { processes: waiting, world } => {
+            ProgressViolation::Doomed { conditions: waiting, world } => {
                 let waiting: Vec<_> = waiting.into_iter().map(ProcessId).collect();
                 let is_alone = waiting.len() == 1;
                 let kind = if is_alone { ViolationKind::Blocked } else { ViolationKind::Deadlock };
                 let explanation = format!("{} can never be served from here", join_names(&waiting));
                 self.counterexample_ending_at(graph, world, property, kind, explanation)
             }
-            ProgressViolation::Stopped { process, world } => {
+            ProgressViolation::Stopped { condition: process, world } => {
                 let explanation = format!("{} waits if the run stops here", ProcessId(process));
                 self.counterexample_ending_at(
                     graph,
@@ -184,7 +184,7 @@ impl FinishedSearch {
                     explanation,
                 )
             }
-            ProgressViolation::Starving { process, cycle } => {
+            ProgressViolation::Starving { condition: process, cycle } => {
                 let explanation =
                     format!("{} can wait for ever although it could be served", ProcessId(process));
                 self.counterexample_with_cycle(
@@ -263,7 +263,7 @@ impl FinishedSearch {
         let mut path = path_to(&self.explored, graph.state_id(cycle[0]));
         let repeats_from = Some(path.actions.len());
         let steps = fair_cycle(graph, cycle, cycle[0], self.config.fairness);
-        if steps.is_empty() && !graph.is_stopped() {
+        if steps.is_empty() && !graph.must_stop_analysis() {
             let reason = "requests, faults and recoveries need not happen";
             let explanation = format!("{explanation}: the run may stay in this state, as {reason}");
             return self.counterexample(property, ViolationKind::End, explanation, &path, None);

@@ -8,7 +8,7 @@ use tenure_trace::state::StateRecorder;
 use tenure_trace::{MessageRecord, MessageSelector, Record, RecordKind, Subject};
 
 use crate::explain::replay::{Replay, ReplayedStep, STEP_ENDS_TEXT, TIME_PASSES_TEXT};
-use crate::model::Model;
+use crate::model::SearchModel;
 use crate::model::step_content::{StepEffects, StepInput};
 use crate::world::action::{Action, ActionKind};
 use crate::world::rules::SearchRules;
@@ -28,7 +28,7 @@ struct UndeliveredMessage {
 
 /// Records a run step by step. A step takes one unit of the trace's time.
 pub(crate) struct ReplayRecorder {
-    pub(super) model: Arc<dyn Model>,
+    pub(super) model: Arc<dyn SearchModel>,
     records: Vec<Record>,
     /// Time of the last step, in ticks.
     now: u64,
@@ -111,7 +111,7 @@ impl ReplayRecorder {
             }
             (StepInput::StepEnd, _) => self.note(at, RecordKind::Note(STEP_ENDS_TEXT.to_owned())),
             (StepInput::Nothing, ActionKind::Crash) => self.note(at, RecordKind::Crash),
-            (StepInput::Unsaved, _) => {
+            (StepInput::CrashBeforeSave, _) => {
                 self.note(at, RecordKind::Unsaved);
                 self.note(at, RecordKind::Crash);
             }
@@ -259,7 +259,7 @@ impl ReplayRecorder {
 
 /// Returns the record of a message. The id 0 denotes a message between applications.
 fn record_of(
-    model: &dyn Model,
+    model: &dyn SearchModel,
     message: u32,
     peer: ProcessId,
     session: u64,

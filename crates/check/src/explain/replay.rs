@@ -8,7 +8,7 @@ use crate::explore::SearchResult;
 use crate::explore::successor::{TIME_LABEL, WorldRef};
 use crate::explore::successors::SuccessorWorker;
 use crate::explore::visited::StateId;
-use crate::model::Model;
+use crate::model::SearchModel;
 use crate::model::cache::SlotKind;
 use crate::model::step_content::{DebugText, StepEffects, StepInput};
 use crate::reduce::canonical::smallest_timestamp;
@@ -62,7 +62,7 @@ pub(crate) struct Replay {
 
 impl Replay {
     pub(crate) fn new(rules: &Arc<SearchRules>, explored: &SearchResult, first: StateId) -> Self {
-        let begin = explored.first.iter().find(|(id, ..)| *id == first);
+        let begin = explored.initial_worlds.iter().find(|(id, ..)| *id == first);
         let (_, world, fingerprint) = begin.expect("a path begins in an initial world");
         Replay::starting_at(rules, world, *fingerprint)
     }
@@ -124,7 +124,9 @@ impl Replay {
     /// step. Returns 0 if they would observe nothing.
     pub(crate) fn observation_id(&mut self, action: Action) -> u32 {
         let action = self.translate(action);
-        let Some(cause) = self.plain_worker.cause(&self.unreduced, action) else { return 0 };
+        let Some(cause) = self.plain_worker.process_input(&self.unreduced, action) else {
+            return 0;
+        };
         let process = self.plain_worker.process_of(action);
         let memory = &mut self.plain_worker.cache;
         memory.outcome_at(self.unreduced[process], cause, action.outcome()).observation
@@ -151,7 +153,8 @@ impl Replay {
             .into_iter()
             .find(|item| {
                 let packet = self.plain_worker.cache.item_of(queue, *item).packet;
-                let alone = rules.network.push(0, packet).expect("a link holds one").id;
+                let alone =
+                    rules.network.queue_with_appended(0, packet).expect("a link holds one").id;
                 let shifted = self.plain_worker.cache.shift(SlotKind::Queue, alone, self.shift).id;
                 rules.network.packets_in(shifted) == [wanted]
             })
@@ -163,7 +166,7 @@ impl Replay {
     /// `unreduced`.
     pub(crate) fn describe_step(&mut self, action: Action) -> ReplayedStep {
         let kind = action.kind();
-        let Some(cause) = self.plain_worker.cause(&self.unreduced, action) else {
+        let Some(cause) = self.plain_worker.process_input(&self.unreduced, action) else {
             let content = self.describe_environment(action);
             let at = match &content {
                 StepInput::Message(from, ..) => *from,
@@ -173,11 +176,11 @@ impl Replay {
         };
         let process = self.plain_worker.process_of(action);
         let (local, outcome) = (self.unreduced[process], action.outcome());
-        let (at, content) = self.model().content(local, cause, Some(outcome));
+        let (at, content) = self.model().step_input(local, cause, Some(outcome));
         ReplayedStep { kind, at, content, effects: self.model().effects(local, cause, outcome) }
     }
 
-    fn model(&self) -> &dyn Model {
+    fn model(&self) -> &dyn SearchModel {
         &*self.plain_worker.rules.model
     }
 
@@ -220,7 +223,7 @@ impl Replay {
     /// Returns the content of a step whose handler panicked. The handler ran in the local state
     /// `local` with the input `cause`. The content lists no effects.
     pub(crate) fn describe_panicked_step(&self, local: u32, cause: ProcessInput) -> ReplayedStep {
-        let (at, content) = self.model().content(local, cause, None);
+        let (at, content) = self.model().step_input(local, cause, None);
         let kind = match cause {
             ProcessInput::Command(_) | ProcessInput::Timer(_) | ProcessInput::Notify => {
                 ActionKind::Internal
@@ -240,7 +243,7 @@ impl Replay {
     }
 
     pub(crate) fn is_down(&self, at: ProcessId) -> bool {
-        self.model().local(self.local_state_id(at)).0.down
+        self.model().local_facts_and_inputs(self.local_state_id(at)).0.down
     }
 }
 

@@ -18,7 +18,7 @@ use crate::explain::replay::{Replay, ReplayedStep};
 use crate::model::step_content::StepInput;
 use crate::plan::CheckPlan;
 use crate::users::crashes::SaveTiming;
-use crate::users::entries::{Entries, EntryLimits};
+use crate::users::entries::{RequestLimit, RequestLimits};
 use crate::users::user::Checkable;
 use crate::world::MAX_FAULTS;
 use crate::world::action::{Action as Step, ActionKind};
@@ -44,11 +44,11 @@ impl<P: Checkable> Check<P> {
         schedule.ensure_same_group_size(self.plan.config.size)?;
         self.plan.size_for_schedule(schedule);
         let commands = schedule.actions.iter().filter_map(agreement_command::<P>).collect();
-        self.plan.schedule = Some(commands);
+        self.plan.agreement_schedule = Some(commands);
         self.hooks.shifts = None;
         self.hooks.symmetry = None;
         self.monitors.clear();
-        let rules = self.build_rules()?;
+        let rules = self.build_model_and_rules()?;
         self.plan.follow(schedule, &rules)
     }
 }
@@ -60,7 +60,7 @@ impl CheckPlan {
         schedule: &Schedule,
         rules: &Arc<SearchRules>,
     ) -> Result<Trace, FollowError<CheckError>> {
-        let first = initial_worlds(rules, &self.config.faults.down)?;
+        let first = initial_worlds(rules, &self.config.faults.initially_down)?;
         let (world, fingerprint) = first.first().expect("there is an initial world");
         let mut follower = ScheduleRunner::starting_at(rules, (world, *fingerprint));
         ScriptRunner::follow(&mut follower, schedule)?;
@@ -74,17 +74,18 @@ impl CheckPlan {
             let mine =
                 |action: &&Action| matches!(action, Action::Command(asking) if asking.at == *at);
             let times = schedule.actions.iter().filter(mine).count();
-            Entries::AtMost(u32::try_from(times).unwrap_or(u32::MAX))
+            RequestLimit::AtMost(u32::try_from(times).unwrap_or(u32::MAX))
         };
         let any = |is: fn(&Action) -> bool| schedule.actions.iter().any(is);
         let CheckConfig { size, model, faults, bounds, .. } = &mut self.config;
         let all_processes: Vec<ProcessId> = (0..*size).map(ProcessId).collect();
-        model.entries = EntryLimits::PerProcess(all_processes.iter().map(requests).collect());
+        model.request_limits =
+            RequestLimits::PerProcess(all_processes.iter().map(requests).collect());
         model.initiators = Some(all_processes);
         model.order = ChannelOrder::Reordered;
         model.latency = None;
         model.has_rounds = false;
-        model.step = 0..=0;
+        model.step_duration = 0..=0;
         model.has_detectors = true;
         model.detects_restarts = true;
         model.application_messages = MAX_FAULTS;
@@ -102,8 +103,8 @@ impl CheckPlan {
             },
             recoveries: MAX_FAULTS,
             false_suspicions: MAX_FAULTS,
-            partition: None,
-            down: schedule.down.clone(),
+            partition_side: None,
+            initially_down: schedule.down_at_start.clone(),
         };
         bounds.in_flight = IN_FLIGHT;
         self.selected.clear();
@@ -150,7 +151,7 @@ impl ScriptRunner for ScheduleRunner {
         let step = found.ok_or_else(|| {
             let model = &self.recorder.model;
             ActionError::of_impossible_action_where(action, |command| {
-                model.command(command).is_some()
+                model.command_from_script(command).is_some()
             })
         })?;
         match action {
@@ -190,7 +191,8 @@ impl ScheduleRunner {
         }
         match (action, content, kind) {
             (Action::Command(asking), StepInput::Command(command), _) => {
-                asking.at == at && self.recorder.model.command(asking).as_ref() == Some(&command)
+                asking.at == at
+                    && self.recorder.model.command_from_script(asking).as_ref() == Some(&command)
             }
             (Action::Fire { at: whose, timer: name }, StepInput::Timer(timer), _) => {
                 let armed = self.replay.armed_timers(at);
@@ -208,7 +210,7 @@ impl ScheduleRunner {
                 (*from, *to) == (sender, receiver)
             }
             (Action::Crash(whose), content, ActionKind::Crash) => {
-                let is_unsaved = matches!(content, StepInput::Unsaved);
+                let is_unsaved = matches!(content, StepInput::CrashBeforeSave);
                 *whose == at && is_unsaved == self.unsaved.contains(whose)
             }
             (Action::Mute(whose), _, ActionKind::Mute)

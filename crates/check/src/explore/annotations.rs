@@ -2,7 +2,7 @@
 
 use crate::explore::successors::SuccessorWorker;
 use crate::measure::extremes::pack_measured_marks;
-use crate::model::MonitorFacts;
+use crate::model::MonitorStateFacts;
 use crate::users::user::UserState;
 use crate::world::VIOLATED_MONITOR;
 
@@ -30,7 +30,7 @@ pub(crate) struct StateAnnotations {
 
 /// Computes the annotations of a global state. `measured_monitor` is the index of the monitor that
 /// measures a value, if any.
-pub(crate) fn annotate_state(
+pub(crate) fn state_annotations(
     worker: &mut SuccessorWorker,
     world: &[u32],
     measured_monitor: Option<usize>,
@@ -50,7 +50,7 @@ pub(crate) fn annotate_state(
     }
     let uninformed = if informed { uninformed } else { 0 };
     let mut annotations = StateAnnotations { marks: waiting | uninformed, measure: 0 };
-    for index in 0..layout.monitors {
+    for index in 0..layout.monitor_count {
         let facts = facts(worker, world, index);
         if facts.fails_at_end {
             annotations.marks |= layout.end_violation_mask(index);
@@ -59,8 +59,11 @@ pub(crate) fn annotate_state(
             annotations.measure = facts.measure;
         }
     }
-    for (index, watched) in
-        worker.rules.custom.iter().flat_map(|custom| custom.properties.iter().enumerate())
+    for (index, watched) in worker
+        .rules
+        .custom_properties
+        .iter()
+        .flat_map(|custom| custom.properties.iter().enumerate())
     {
         annotations.marks |= watched.pending_mask(world[layout.custom_slot(index)]);
     }
@@ -75,12 +78,12 @@ fn measured_marks(worker: &mut SuccessorWorker, world: &[u32]) -> u32 {
     let (mut value, mut is_served, mut is_uninformed, mut is_informed) = (0, true, false, false);
     for local in &world[..layout.size] {
         let row = worker.cache.local_facts(*local);
-        value = value.max(row.chain);
+        value = value.max(row.causal_chain_length);
         is_served &= !row.has_command && row.user != UserState::Waiting;
         is_uninformed |= row.user == UserState::Uninformed;
         is_informed |= row.user == UserState::Informed;
     }
-    for index in 0..layout.monitors {
+    for index in 0..layout.monitor_count {
         let measured = facts(worker, world, index).measure;
         value = value.max(u32::try_from(measured).unwrap_or(u32::MAX >> 1));
     }
@@ -89,10 +92,10 @@ fn measured_marks(worker: &mut SuccessorWorker, world: &[u32]) -> u32 {
 
 /// Returns the facts about the state of the monitor at `index`. Returns default values if the run
 /// has already violated its property.
-fn facts(worker: &mut SuccessorWorker, world: &[u32], index: usize) -> MonitorFacts {
+fn facts(worker: &mut SuccessorWorker, world: &[u32], index: usize) -> MonitorStateFacts {
     let state = world[worker.rules.layout.monitor_slot(index)];
     if state == VIOLATED_MONITOR {
-        return MonitorFacts::default();
+        return MonitorStateFacts::default();
     }
-    worker.cache.monitor_facts(index, state)
+    worker.cache.monitor_state_facts(index, state)
 }

@@ -139,12 +139,12 @@ impl ChunkExpansion {
                 let violated = ViolatingStep { from, action, length: 0 };
                 self.violations.extend(indices.map(|index| (index, violated)));
             }
-            if let Some(cut) = result.exceeded {
+            if let Some(cut) = result.exceeded_bound {
                 self.exceeded[usize::from(cut == ExceededBound::Term)] = true;
                 self.out_of_bounds.push((parent, label));
                 return;
             }
-            self.exceeded[0] |= result.dropped;
+            self.exceeded[0] |= result.has_dropped_message;
             let (key, shard) = (result.key, shard_of(result.key));
             self.candidates[shard].push(CandidateSuccessor { key, parent, action, label });
             if exact {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::explore::successor::{FAULT_LABEL, ScratchWorld, Successor, SuccessorVisitor};
 use crate::explore::successors::SuccessorWorker;
-use crate::model::processes::NOT_FAIR_LABEL;
+use crate::model::protocol_model::NOT_FAIR_LABEL;
 use crate::world::LimitedFault;
 use crate::world::action::{Action, ActionKind};
 
@@ -12,7 +12,7 @@ impl SuccessorWorker {
     /// Visits the states to which losses, duplications, partitions, crashes, recoveries and
     /// application messages lead, as far as the check still allows them. Also visits the crashes of
     /// mute processes.
-    pub(super) fn visit_fault_steps(
+    pub(super) fn visit_limited_steps(
         &mut self,
         scratch: &mut ScratchWorld<'_>,
         visit: &mut impl SuccessorVisitor,

@@ -2,8 +2,8 @@
 //! unless the caller or a limit on time or memory ends the search.
 
 pub(crate) mod forced_steps;
+mod step_lookup;
 mod step_setup;
-mod steps;
 pub(crate) mod successor;
 pub(crate) mod successors;
 mod time;
@@ -20,6 +20,6 @@ mod restart_detection;
 mod rounds;
 mod search;
 
-pub(crate) use annotations::annotate_state;
+pub(crate) use annotations::state_annotations;
 pub(crate) use expansion::panic_message;
 pub(crate) use search::{BreadthFirstSearch, SearchEnd, SearchResult};

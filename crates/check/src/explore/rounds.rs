@@ -8,7 +8,7 @@
 //! The processes end a round in a fixed order, because no process can notice this order: a message
 //! that is sent at the end of a round arrives only at the end of the next round.
 
-use crate::explore::step_setup::StepSetup;
+use crate::explore::step_setup::ChangesBeforeInput;
 use crate::explore::successor::{FAULT_LABEL, ScratchWorld, Successor, SuccessorVisitor};
 use crate::explore::successors::SuccessorWorker;
 use crate::world::action::{Action, ActionKind, ProcessInput};
@@ -52,14 +52,14 @@ impl SuccessorWorker {
                 label
             };
             let at = Action::new(ActionKind::Internal, process, item, 0);
-            self.visit_outcomes(scratch, at, StepSetup::default(), (label, cause), visit);
+            self.visit_outcomes(scratch, at, ChangesBeforeInput::default(), (label, cause), visit);
         }
         true
     }
 
     /// Returns true if some process must still take a step of the current round before time passes.
     pub(super) fn has_round_step_left(&mut self, world: &[u32]) -> bool {
-        self.rules.rounds && self.next_in_round(world).is_some()
+        self.rules.has_rounds && self.next_in_round(world).is_some()
     }
 
     /// Returns the process that must step next in the round, and the part of its steps. `None` if
@@ -107,6 +107,6 @@ impl SuccessorWorker {
     /// Returns true if the sender of a link has crashed in the current round. Any of the messages
     /// on the link may then be lost. Returns false if the search has no rounds.
     pub(super) fn has_sender_crashed(&mut self, world: &[u32], slot: usize) -> bool {
-        self.rules.rounds && self.cache.local_facts(world[self.rules.layout.sender(slot)]).down
+        self.rules.has_rounds && self.cache.local_facts(world[self.rules.layout.sender(slot)]).down
     }
 }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::annotations::{StateAnnotations, annotate_state};
+use super::annotations::{StateAnnotations, state_annotations};
 use super::expansion::{CandidateSuccessor, ChunkExpansion, HandlerPanic, ViolatingStep};
 use super::frontier::{BLOCK_STATES, CHUNK_STATES, Frontier};
 use super::parallel::{run_jobs, thread_count};
@@ -11,7 +11,7 @@ use crate::clock::Instant;
 use crate::config::SearchConfig;
 use crate::explore::successors::SuccessorWorker;
 use crate::explore::visited::{
-    InsertionResult, LivenessEdge, Origin, SHARD_COUNT, Shard, StateId, shard_of,
+    GraphEdge, InsertionResult, Origin, SHARD_COUNT, Shard, StateId, shard_of,
 };
 use crate::limits::{ReachedLimit, SearchProgress, SignalledLimit, StopSignal};
 use crate::liveness::graph::{StateGraph, analysis_thread_count};
@@ -44,7 +44,7 @@ pub(crate) enum SearchEnd {
 }
 
 impl SearchEnd {
-    pub(crate) fn limit(self) -> Option<ReachedLimit> {
+    pub(crate) fn reached_limit(self) -> Option<ReachedLimit> {
         match self {
             SearchEnd::Limited(limit) => Some(limit),
             SearchEnd::Complete | SearchEnd::Decided => None,
@@ -61,9 +61,9 @@ pub(crate) struct BreadthFirstSearch<'a> {
     /// Properties that the search judges in each step, as bits: one bit for each monitor and one
     /// bit for each expression. When all of them are violated, the search ends, unless it measures
     /// a value or stores the graph for the analysis of liveness.
-    pub(crate) wanted: u32,
+    pub(crate) judged_property_bits: u32,
     /// Index of the monitor whose value is measured, if any.
-    pub(crate) measuring: Option<usize>,
+    pub(crate) measuring_monitor: Option<usize>,
 }
 
 #[derive(Default)]
@@ -71,7 +71,7 @@ pub(crate) struct SearchResult {
     pub(crate) shards: Vec<Shard>,
     pub(crate) workers: Vec<SuccessorWorker>,
     /// Initial global states: id, content and fingerprint of each.
-    pub(crate) first: Vec<(StateId, Vec<u32>, u64)>,
+    pub(crate) initial_worlds: Vec<(StateId, Vec<u32>, u64)>,
     pub(crate) transitions: u64,
     /// Number of steps from an initial global state to the states that the search expanded last.
     /// The search has judged every run of at most this many steps.
@@ -82,15 +82,15 @@ pub(crate) struct SearchResult {
     /// Reason why the search ended. It has no meaning after a panic.
     pub(crate) ended: SearchEnd,
     /// Two flags: the first is true if a link was full, the second if a term exceeded its bound.
-    pub(crate) exceeded: [bool; 2],
+    pub(crate) exceeded_bounds: [bool; 2],
     /// For each shard, by level: the index of the first global state of the level in the shard. The
     /// last element is the number of states in the shard.
     pub(crate) levels: Vec<Vec<u32>>,
     /// Global states that were found but not expanded. Empty unless edges are stored.
-    pub(crate) open: Vec<StateId>,
+    pub(crate) unexpanded: Vec<StateId>,
     /// Greatest value of the monitor at [`BreadthFirstSearch::measuring`], and the first global
     /// state with this value. The value is 0 if no monitor measures a value.
-    pub(crate) measured: Option<(u64, StateId)>,
+    pub(crate) greatest_measured: Option<(u64, StateId)>,
     pub(crate) bytes_peak: usize,
     pub(crate) panicked: Option<HandlerPanic>,
 }
@@ -136,7 +136,7 @@ impl BreadthFirstSearch<'_> {
         let shards = (0..SHARD_COUNT).map(shard).collect();
         let (layout, stride) = (self.rules.layout, self.rules.layout.stride());
         let found = SearchResult {
-            violations: vec![None; layout.monitors + layout.custom],
+            violations: vec![None; layout.monitor_count + layout.custom_property_count],
             levels: vec![vec![0]; SHARD_COUNT],
             ..SearchResult::default()
         };
@@ -166,9 +166,9 @@ impl SearchRun<'_> {
             let InsertionResult::New(id) = shard.insert(key, origin, &world) else { continue };
             drop(shard);
             self.found.transitions += 1;
-            self.found.first.push((id, world.clone(), fingerprint));
+            self.found.initial_worlds.push((id, world.clone(), fingerprint));
             self.next.add(std::iter::once(id), &[fingerprint], &world);
-            let violated = self.workers[0].custom_violations(&world);
+            let violated = self.workers[0].initial_custom_violations(&world);
             for (index, found) in self.found.violations.iter_mut().enumerate() {
                 if violated & 1 << index != 0 {
                     // A property can be violated before any step. The run then has length 0, and
@@ -177,7 +177,8 @@ impl SearchRun<'_> {
                     found.get_or_insert(ViolatingStep { from: id, action, length: 0 });
                 }
             }
-            let annotations = annotate_state(&mut self.workers[0], &world, self.search.measuring);
+            let annotations =
+                state_annotations(&mut self.workers[0], &world, self.search.measuring_monitor);
             self.keep_annotations(id, annotations);
         }
     }
@@ -247,7 +248,7 @@ impl SearchRun<'_> {
         let before = self.bytes();
         for expansion in &expansions {
             self.found.transitions += expansion.transitions;
-            for (cut, seen) in self.found.exceeded.iter_mut().zip(expansion.exceeded) {
+            for (cut, seen) in self.found.exceeded_bounds.iter_mut().zip(expansion.exceeded) {
                 *cut |= seen;
             }
             for (monitor, violated) in &expansion.violations {
@@ -320,7 +321,7 @@ impl SearchRun<'_> {
                             InsertionResult::New(id) => id,
                             InsertionResult::Known(slot) => shard.id_at(slot),
                         };
-                        shard.edges.push(LivenessEdge { from, to, label: candidate.label });
+                        shard.edges.push(GraphEdge { from, to, label: candidate.label });
                     }
                 }
             }
@@ -331,11 +332,7 @@ impl SearchRun<'_> {
             for expansion in expansions {
                 for (parent, label) in &expansion.out_of_bounds {
                     let from = expansion.parents.ids[*parent as usize % CHUNK_STATES];
-                    shard.edges.push(LivenessEdge {
-                        from,
-                        to: StateId::OUT_OF_BOUNDS,
-                        label: *label,
-                    });
+                    shard.edges.push(GraphEdge { from, to: StateId::OUT_OF_BOUNDS, label: *label });
                 }
             }
         }
@@ -353,7 +350,7 @@ impl SearchRun<'_> {
         time: bool,
     ) {
         let stride = self.stride();
-        let (measuring, stop) = (self.search.measuring, &self.search.stop);
+        let (measuring, stop) = (self.search.measuring_monitor, &self.search.stop);
         let annotates = self.search.keeps_edges || measuring.is_some();
         let new_worlds = run_jobs(&mut self.workers, expansions.len(), |worker, chunk| {
             let begin = chunk * CHUNK_STATES;
@@ -372,7 +369,7 @@ impl SearchRun<'_> {
                 assert_eq!(result.key, new.key, "a repeated step has the same result");
                 new_worlds.fingerprints.push(result.fingerprint);
                 if annotates {
-                    new_worlds.annotations.push(annotate_state(worker, world, measuring));
+                    new_worlds.annotations.push(state_annotations(worker, world, measuring));
                 }
             }
             new_worlds
@@ -402,7 +399,7 @@ impl SearchRun<'_> {
             shard.marks.resize(worlds, 0);
             shard.marks[id.index()] = annotations.marks;
         }
-        let most = &mut self.found.measured;
+        let most = &mut self.found.greatest_measured;
         if most.is_none_or(|(most, _)| annotations.measure > most) {
             *most = Some((annotations.measure, id));
         }
@@ -418,10 +415,13 @@ impl SearchRun<'_> {
     /// Returns true if all properties in `wanted` are violated, and the search has no other
     /// purpose.
     fn all_decided(&self) -> bool {
-        let wanted = self.search.wanted;
+        let wanted = self.search.judged_property_bits;
         let mut violations = self.found.violations.iter().enumerate();
         let decided = violations.all(|(index, found)| wanted & 1 << index == 0 || found.is_some());
-        wanted != 0 && decided && !self.search.keeps_edges && self.search.measuring.is_none()
+        wanted != 0
+            && decided
+            && !self.search.keeps_edges
+            && self.search.measuring_monitor.is_none()
     }
 
     /// Reports the progress of the search, and returns the reason why it must end before the next
@@ -442,7 +442,7 @@ impl SearchRun<'_> {
             self.search.stop.raise(SignalledLimit::SearchTime);
         }
         if self.search.stop.must_stop_search() {
-            return self.search.stop.limit().map(SearchEnd::Limited);
+            return self.search.stop.reached_limit().map(SearchEnd::Limited);
         }
         // The next block needs memory, and so does the analysis of the graph.
         let kept = self.search.keeps_edges;
@@ -452,7 +452,7 @@ impl SearchRun<'_> {
     }
 
     fn limit_within_block(&self) -> Option<ReachedLimit> {
-        self.search.stop.must_stop_search().then(|| self.search.stop.limit()).flatten()
+        self.search.stop.must_stop_search().then(|| self.search.stop.reached_limit()).flatten()
     }
 
     /// Returns the number of visited global states and the number of stored edges.
@@ -470,7 +470,8 @@ impl SearchRun<'_> {
         self.found.ended = ended;
         // Without edges, no analysis reads the unexpanded worlds.
         if self.search.keeps_edges {
-            self.found.open = self.frontier.ids_from(begin).chain(self.next.ids_from(0)).collect();
+            self.found.unexpanded =
+                self.frontier.ids_from(begin).chain(self.next.ids_from(0)).collect();
         }
     }
 

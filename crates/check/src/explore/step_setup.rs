@@ -7,17 +7,17 @@ use crate::world::LimitedFault;
 /// contains the slot of a link and the replacement of its queue. `fault` is the fault that the step
 /// counts.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct StepSetup {
+pub(super) struct ChangesBeforeInput {
     pub(super) link: Option<(usize, Replacement)>,
     pub(super) fault: Option<LimitedFault>,
 }
 
-impl StepSetup {
+impl ChangesBeforeInput {
     pub(super) fn of_link(slot: usize, change: Replacement) -> Self {
-        StepSetup { link: Some((slot, change)), fault: None }
+        ChangesBeforeInput { link: Some((slot, change)), fault: None }
     }
 
     pub(super) fn of_fault(fault: LimitedFault) -> Self {
-        StepSetup { link: None, fault: Some(fault) }
+        ChangesBeforeInput { link: None, fault: Some(fault) }
     }
 }

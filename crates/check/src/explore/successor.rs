@@ -67,9 +67,9 @@ pub(crate) struct StepResult {
     /// nothing.
     pub(crate) weight: u16,
     /// Bound that the state after the step exceeds. The search then prunes this state.
-    pub(crate) exceeded: Option<ExceededBound>,
+    pub(crate) exceeded_bound: Option<ExceededBound>,
     /// True if the step dropped a message because a link was full.
-    pub(crate) dropped: bool,
+    pub(crate) has_dropped_message: bool,
     /// True if the state lacks a message that the step sent, because the link is full. The search
     /// prunes such a state.
     pub(crate) lacks_message: bool,
@@ -83,8 +83,8 @@ impl StepResult {
             key: fingerprint,
             violated: 0,
             weight: 0,
-            exceeded: None,
-            dropped: false,
+            exceeded_bound: None,
+            has_dropped_message: false,
             lacks_message: false,
         }
     }

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use tenure_core::ChannelOrder;
 
 use crate::custom::view::CustomPropertyCache;
-use crate::explore::step_setup::StepSetup;
+use crate::explore::step_setup::ChangesBeforeInput;
 use crate::explore::successor::{
     DROPPED_BIT, ExceededBound, FAULT_LABEL, ScratchWorld, StepResult, Successor, SuccessorVisitor,
     WorldRef,
 };
-use crate::model::cache::{CachedOutcome, ModelCache};
+use crate::model::cache::{CachedOutcome, StepCache};
 use crate::model::intern::NO_ID;
 use crate::reduce::canonical::{canonical_fingerprint, shift_timestamps_to_zero};
 use crate::reduce::deliveries::DeliveryRecord;
@@ -21,11 +21,11 @@ use crate::world::{FaultCounts, LimitedFault, VIOLATED_MONITOR};
 /// Computes the successors of global states on one thread, with a cache for this thread.
 pub(crate) struct SuccessorWorker {
     pub(crate) rules: Arc<SearchRules>,
-    pub(crate) cache: ModelCache,
+    pub(crate) cache: StepCache,
     pub(super) scratch: Vec<u32>,
     /// Slots of the current global state that changed since the last undo, with their previous
     /// values.
-    pub(crate) changed: Vec<(u32, u32)>,
+    pub(crate) undo_log: Vec<(u32, u32)>,
     /// Fairness labels of suspicions and trust by the failure detector. The label for process *p*
     /// and peer *q* of *n* processes has the index *p* × *n* + *q*.
     suspicion_labels: Vec<u32>,
@@ -39,7 +39,7 @@ pub(crate) struct SuccessorWorker {
     /// True if a full link has prevented the duplication of a message since this flag was last
     /// reset.
     pub(crate) has_blocked_duplicate: bool,
-    pub(crate) custom: CustomPropertyCache,
+    pub(crate) custom_property_cache: CustomPropertyCache,
     /// Deliveries that this thread chose to explore alone, and all inputs that processes received.
     /// Used only by the reduction by commuting deliveries.
     pub(crate) deliveries: DeliveryRecord,
@@ -47,7 +47,7 @@ pub(crate) struct SuccessorWorker {
 
 impl SuccessorWorker {
     pub(crate) fn new(rules: Arc<SearchRules>) -> Self {
-        let cache = ModelCache::new(Arc::clone(&rules));
+        let cache = StepCache::new(Arc::clone(&rules));
         let scratch = vec![0; rules.layout.stride()];
         let pairs = (rules.layout.size * rules.layout.size) as u64;
         let labels =
@@ -58,12 +58,12 @@ impl SuccessorWorker {
             rules,
             cache,
             scratch,
-            changed: Vec::new(),
+            undo_log: Vec::new(),
             suspicion_labels,
             restart_labels,
             mute_crash_labels,
             has_blocked_duplicate: false,
-            custom: CustomPropertyCache::default(),
+            custom_property_cache: CustomPropertyCache::default(),
             deliveries: DeliveryRecord::default(),
         }
     }
@@ -78,7 +78,7 @@ impl SuccessorWorker {
     ) {
         let mut world = std::mem::take(&mut self.scratch);
         world.copy_from_slice(from.world);
-        self.changed.clear();
+        self.undo_log.clear();
         if self.visit_forced_step(&mut world, from.fingerprint, visit) {
             return self.scratch = world;
         }
@@ -94,7 +94,7 @@ impl SuccessorWorker {
             return;
         }
         let mut scratch = ScratchWorld { world: &mut world, fingerprint: from.fingerprint };
-        if self.rules.rounds && self.visit_round_steps(&mut scratch, visit) {
+        if self.rules.has_rounds && self.visit_round_steps(&mut scratch, visit) {
             return self.scratch = world;
         }
         if self.rules.excluded_deliveries.is_some()
@@ -109,7 +109,13 @@ impl SuccessorWorker {
             for (item, entry) in self.cache.enabled_inputs(scratch.world[process]).enumerate() {
                 let (cause, label) = self.cache.enabled_input(entry);
                 let at = Action::new(ActionKind::Internal, process, item, 0);
-                self.visit_outcomes(&mut scratch, at, StepSetup::default(), (label, cause), visit);
+                self.visit_outcomes(
+                    &mut scratch,
+                    at,
+                    ChangesBeforeInput::default(),
+                    (label, cause),
+                    visit,
+                );
             }
         }
         for slot in self.rules.layout.link_slots() {
@@ -124,7 +130,7 @@ impl SuccessorWorker {
             self.visit_restart_detection_steps(&mut scratch, visit);
         }
         if self.rules.budget != FaultCounts::default() {
-            self.visit_fault_steps(&mut scratch, visit);
+            self.visit_limited_steps(&mut scratch, visit);
         }
         self.scratch = world;
     }
@@ -143,7 +149,7 @@ impl SuccessorWorker {
             if entry.is_ready {
                 let cause = ProcessInput::Deliver(entry.packet);
                 let at = Action::new(ActionKind::Deliver, slot, item, 0);
-                let setup = StepSetup::of_link(slot, entry.rest);
+                let setup = ChangesBeforeInput::of_link(slot, entry.rest);
                 self.visit_outcomes(scratch, at, setup, (entry.label, cause), visit);
             } else if self.rules.order == ChannelOrder::Fifo {
                 break;
@@ -194,7 +200,7 @@ impl SuccessorWorker {
         label: u32,
         visit: &mut impl SuccessorVisitor,
     ) {
-        let cause = self.cause(scratch.world, at).expect("a process receives an input");
+        let cause = self.process_input(scratch.world, at).expect("a process receives an input");
         let setup = self.setup(scratch.world, at).expect("the step is possible");
         self.visit_outcomes(scratch, at, setup, (label, cause), visit);
     }
@@ -206,19 +212,20 @@ impl SuccessorWorker {
         &mut self,
         scratch: &mut ScratchWorld<'_>,
         at: Action,
-        setup: StepSetup,
+        setup: ChangesBeforeInput,
         (label, cause): (u32, ProcessInput),
         visit: &mut impl SuccessorVisitor,
     ) {
         let process = self.process_of(at);
         if self.rules.excluded_deliveries.is_some() {
-            self.deliveries.taken.insert((process, scratch.world[process], cause));
+            self.deliveries.taken_inputs.insert((process, scratch.world[process], cause));
         }
         let mut row = self.cache.first_outcome(scratch.world[process], cause);
         for choice in 0.. {
             let fingerprint = self.apply_setup(scratch.world, scratch.fingerprint, setup);
             let result = self.apply_outcome(scratch.world, fingerprint, at, process, row);
-            let dropped = if result.dropped && label != FAULT_LABEL { DROPPED_BIT } else { 0 };
+            let dropped =
+                if result.has_dropped_message && label != FAULT_LABEL { DROPPED_BIT } else { 0 };
             let action = at.with_outcome(choice);
             visit(Successor { action, label: label | dropped, world: scratch.world, result });
             self.undo_changes(scratch.world);
@@ -233,14 +240,14 @@ impl SuccessorWorker {
     /// [`SuccessorWorker::undo_changes`].
     #[inline]
     pub(crate) fn set_slot(&mut self, world: &mut [u32], slot: usize, id: u32) {
-        self.changed.push((slot as u32, world[slot]));
+        self.undo_log.push((slot as u32, world[slot]));
         world[slot] = id;
     }
 
     /// Undoes all changes since the last call of `undo_changes` or `forget_changes`.
     #[inline]
     pub(crate) fn undo_changes(&mut self, world: &mut [u32]) {
-        while let Some((slot, id)) = self.changed.pop() {
+        while let Some((slot, id)) = self.undo_log.pop() {
             world[slot as usize] = id;
         }
     }
@@ -248,7 +255,7 @@ impl SuccessorWorker {
     /// Forgets the recorded old values. [`SuccessorWorker::undo_changes`] can then no longer undo
     /// the changes so far.
     pub(crate) fn forget_changes(&mut self) {
-        self.changed.clear();
+        self.undo_log.clear();
     }
 
     pub(crate) fn process_of(&self, action: Action) -> usize {
@@ -269,7 +276,7 @@ impl SuccessorWorker {
         action: Action,
     ) -> Option<StepResult> {
         let result = self.perform(world, fingerprint, action);
-        self.changed.clear();
+        self.undo_log.clear();
         result
     }
 
@@ -295,7 +302,7 @@ impl SuccessorWorker {
         fingerprint: u64,
         action: Action,
     ) -> Option<StepResult> {
-        let cause = self.cause(world, action);
+        let cause = self.process_input(world, action);
         let setup = self.setup(world, action)?;
         let fingerprint = self.apply_setup(world, fingerprint, setup);
         let Some(cause) = cause else {
@@ -313,9 +320,11 @@ impl SuccessorWorker {
     }
 
     /// Returns the input that an action gives to a process. `None` if no process receives an input.
-    pub(crate) fn cause(&mut self, world: &[u32], action: Action) -> Option<ProcessInput> {
+    pub(crate) fn process_input(&mut self, world: &[u32], action: Action) -> Option<ProcessInput> {
         Some(match action.kind() {
-            ActionKind::Internal => self.cache.cause(world[action.slot()], action.item()),
+            ActionKind::Internal => {
+                self.cache.enabled_input_at(world[action.slot()], action.item())
+            }
             ActionKind::Deliver => {
                 let row = self.cache.cached_queue(world[action.slot()]);
                 ProcessInput::Deliver(self.cache.item_of(row, action.item()).packet)
@@ -337,9 +346,9 @@ impl SuccessorWorker {
 
     /// Returns the changes that an action makes before a process receives its input. Returns `None`
     /// if the action is not possible: it would duplicate a message on a full link.
-    fn setup(&mut self, world: &[u32], action: Action) -> Option<StepSetup> {
+    fn setup(&mut self, world: &[u32], action: Action) -> Option<ChangesBeforeInput> {
         let slot = action.slot();
-        let item = |cache: &mut ModelCache| {
+        let item = |cache: &mut StepCache| {
             let row = cache.cached_queue(world[slot]);
             cache.item_of(row, action.item())
         };
@@ -349,43 +358,50 @@ impl SuccessorWorker {
             | ActionKind::Tick
             | ActionKind::StepEnd
             | ActionKind::RestartSuspect
-            | ActionKind::RestartTrust => StepSetup::default(),
-            ActionKind::Deliver => StepSetup::of_link(slot, item(&mut self.cache).rest),
+            | ActionKind::RestartTrust => ChangesBeforeInput::default(),
+            ActionKind::Deliver => ChangesBeforeInput::of_link(slot, item(&mut self.cache).rest),
             ActionKind::Lose => {
-                let setup = StepSetup::of_link(slot, item(&mut self.cache).rest);
+                let setup = ChangesBeforeInput::of_link(slot, item(&mut self.cache).rest);
                 let is_free = self.has_sender_crashed(world, slot);
-                StepSetup { fault: (!is_free).then_some(LimitedFault::Loss), ..setup }
+                ChangesBeforeInput { fault: (!is_free).then_some(LimitedFault::Loss), ..setup }
             }
             ActionKind::Duplicate => {
                 let packet = item(&mut self.cache).packet;
-                let duplicated = self.cache.duplicate(world[slot], packet);
+                let duplicated = self.cache.replacement_after_duplication(world[slot], packet);
                 if duplicated.id == NO_ID {
                     return None;
                 }
-                let setup = StepSetup::of_link(slot, duplicated);
-                StepSetup { fault: Some(LimitedFault::Duplication), ..setup }
+                let setup = ChangesBeforeInput::of_link(slot, duplicated);
+                ChangesBeforeInput { fault: Some(LimitedFault::Duplication), ..setup }
             }
             // A correct suspicion does not count as a fault.
             ActionKind::Suspect if self.is_unreachable(world, slot, action.item()) => {
-                StepSetup::default()
+                ChangesBeforeInput::default()
             }
-            ActionKind::Suspect => StepSetup::of_fault(LimitedFault::FalseSuspicion),
-            ActionKind::Partition => StepSetup::of_fault(LimitedFault::Partition),
+            ActionKind::Suspect => ChangesBeforeInput::of_fault(LimitedFault::FalseSuspicion),
+            ActionKind::Partition => ChangesBeforeInput::of_fault(LimitedFault::Partition),
             ActionKind::Crash if self.cache.local_facts(world[slot]).is_mute => {
-                StepSetup::default()
+                ChangesBeforeInput::default()
             }
-            ActionKind::Crash | ActionKind::Mute => StepSetup::of_fault(LimitedFault::Crash),
-            ActionKind::Recover => StepSetup::of_fault(LimitedFault::Recovery),
-            ActionKind::Send => StepSetup::of_fault(LimitedFault::ApplicationMessage),
+            ActionKind::Crash | ActionKind::Mute => {
+                ChangesBeforeInput::of_fault(LimitedFault::Crash)
+            }
+            ActionKind::Recover => ChangesBeforeInput::of_fault(LimitedFault::Recovery),
+            ActionKind::Send => ChangesBeforeInput::of_fault(LimitedFault::ApplicationMessage),
         })
     }
 
     #[inline]
-    fn apply_setup(&mut self, world: &mut [u32], fingerprint: u64, setup: StepSetup) -> u64 {
+    fn apply_setup(
+        &mut self,
+        world: &mut [u32],
+        fingerprint: u64,
+        setup: ChangesBeforeInput,
+    ) -> u64 {
         let mut fingerprint = fingerprint;
         if let Some((slot, link)) = setup.link {
             self.set_slot(world, slot, link.id);
-            fingerprint = fingerprint.wrapping_add(link.change);
+            fingerprint = fingerprint.wrapping_add(link.fingerprint_change);
         }
         match setup.fault {
             Some(fault) => self.spend(world, fingerprint, fault),
@@ -414,7 +430,7 @@ impl SuccessorWorker {
         row: CachedOutcome,
     ) -> StepResult {
         self.set_slot(world, process, row.local);
-        let fingerprint = fingerprint.wrapping_add(row.change);
+        let fingerprint = fingerprint.wrapping_add(row.fingerprint_change);
         let mut result = StepResult { weight: row.weight, ..StepResult::new(fingerprint) };
         for index in self.cache.sent_indices(row) {
             let sent = self.cache.sent_message(index);
@@ -426,14 +442,14 @@ impl SuccessorWorker {
             {
                 continue;
             }
-            let pushed = self.cache.push(world[sent.slot as usize], sent.packet);
+            let pushed = self.cache.replacement_after_push(world[sent.slot as usize], sent.packet);
             if pushed.id != NO_ID {
                 self.set_slot(world, sent.slot as usize, pushed.id);
-                result.fingerprint = result.fingerprint.wrapping_add(pushed.change);
+                result.fingerprint = result.fingerprint.wrapping_add(pushed.fingerprint_change);
             } else if self.rules.drops_when_link_full {
-                result.dropped = true;
+                result.has_dropped_message = true;
             } else {
-                result.exceeded = Some(ExceededBound::InFlight);
+                result.exceeded_bound = Some(ExceededBound::InFlight);
                 result.lacks_message = true;
             }
         }
@@ -466,21 +482,21 @@ impl SuccessorWorker {
             self.update_restart_detection(world, action, result);
         }
         if self.rules.has_term_bound && self.cache.local_facts(local).exceeds_term_bound {
-            result.exceeded = Some(ExceededBound::Term);
+            result.exceeded_bound = Some(ExceededBound::Term);
         }
     }
 
     /// Lets all monitors observe the observation with this id. Records their new states in `world`,
     /// and violations in `result`.
     fn judge(&mut self, world: &mut [u32], observation: u32, result: &mut StepResult) {
-        for index in 0..self.rules.layout.monitors {
+        for index in 0..self.rules.layout.monitor_count {
             let slot = self.rules.layout.monitor_slot(index);
             if world[slot] == VIOLATED_MONITOR {
                 continue;
             }
             let judged = self.cache.judge(index, world[slot], observation);
             self.set_slot(world, slot, judged.id);
-            result.fingerprint = result.fingerprint.wrapping_add(judged.change);
+            result.fingerprint = result.fingerprint.wrapping_add(judged.fingerprint_change);
             if judged.id == VIOLATED_MONITOR {
                 result.violated |= 1 << index;
             }
@@ -523,7 +539,7 @@ impl SuccessorWorker {
     #[inline]
     fn canonicalize(&mut self, world: &mut [u32], result: &mut StepResult) {
         if self.rules.shifts_timestamps {
-            let (cache, changed) = (&mut self.cache, &mut self.changed);
+            let (cache, changed) = (&mut self.cache, &mut self.undo_log);
             result.fingerprint = shift_timestamps_to_zero(
                 cache,
                 self.rules.layout,
@@ -539,7 +555,7 @@ impl SuccessorWorker {
     /// reduction, this is the fingerprint of the state.
     #[inline]
     pub(crate) fn canonical_key(&mut self, world: &[u32], fingerprint: u64) -> u64 {
-        if self.rules.renamings == 1 {
+        if self.rules.renaming_count == 1 {
             return fingerprint;
         }
         canonical_fingerprint(&mut self.cache, &self.rules, world)

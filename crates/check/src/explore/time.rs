@@ -57,7 +57,7 @@ impl SuccessorWorker {
             let aged = self.cache.advance_time(*part, slot >= layout.size);
             moved |= aged.id != *part;
             *part = aged.id;
-            later = later.wrapping_add(aged.change);
+            later = later.wrapping_add(aged.fingerprint_change);
         }
         let key = self.canonical_key(world, later);
         moved.then_some(StepResult { key, ..StepResult::new(later) })

@@ -50,7 +50,7 @@ pub(crate) struct Origin {
 /// A step from a visited global state, stored for an analysis of the graph. `to` is a visited
 /// state, or [`StateId::OUT_OF_BOUNDS`] if the step leads beyond a declared bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct LivenessEdge {
+pub(crate) struct GraphEdge {
     pub(crate) from: StateId,
     pub(crate) to: StateId,
     pub(crate) label: u32,
@@ -83,7 +83,7 @@ pub(crate) struct Shard {
     worlds: Option<Vec<u32>>,
     /// Marks of each global state for an analysis of the graph, as bits. Indexed like `origins`.
     pub(crate) marks: Vec<u32>,
-    pub(crate) edges: Vec<LivenessEdge>,
+    pub(crate) edges: Vec<GraphEdge>,
     /// Number of times that [`Shard::insert`] compared a global state with a different state that
     /// has the same key. 0 if the search does not store whole states.
     pub(crate) collisions: u64,
@@ -229,7 +229,7 @@ impl Shard {
             + self.origins.bytes()
             + self.worlds.as_ref().map_or(0, |worlds| worlds.capacity() * size_of::<u32>())
             + self.marks.capacity() * size_of::<u32>()
-            + self.edges.capacity() * size_of::<LivenessEdge>()
+            + self.edges.capacity() * size_of::<GraphEdge>()
     }
 }
 

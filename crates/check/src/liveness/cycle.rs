@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::liveness::Fairness;
 use crate::liveness::graph::{OUT_OF_BOUNDS, OutEdge, StateGraph};
-use crate::model::processes::NOT_FAIR_LABEL;
+use crate::model::protocol_model::NOT_FAIR_LABEL;
 use crate::shortest_walk::shortest_walk;
 
 /// Returns a cycle that a fair run can repeat forever. The cycle begins and ends in `entry`, and
@@ -80,7 +80,7 @@ fn walk(
         };
         let steps = graph.steps(world).iter().filter(stays);
         let steps = steps.map(move |step| ((world, *step), Some(step.to)));
-        (!graph.is_stopped()).then_some(steps)
+        (!graph.must_stop_analysis()).then_some(steps)
     };
     shortest_walk(from, steps, |(from, step), _| wanted(*from, *step)).unwrap_or_default()
 }

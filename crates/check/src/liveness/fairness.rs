@@ -17,11 +17,11 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use crate::components::{StrongComponent, StrongComponentSearch};
 use crate::explore::parallel::map_in_parallel;
 use crate::liveness::Fairness;
 use crate::liveness::graph::{OUT_OF_BOUNDS, OutEdge, StateGraph};
-use crate::model::processes::NOT_FAIR_LABEL;
+use crate::model::protocol_model::NOT_FAIR_LABEL;
+use crate::strong_components::{StrongComponent, StrongComponentSearch};
 use crate::world::StateLayout;
 
 /// A condition that must not last forever in a fair run.
@@ -71,7 +71,7 @@ impl TransientCondition {
 /// Returns one condition for each process. The condition is met while the process waits to be
 /// served. If `waits_for_information`, the condition is also met while the process waits to be
 /// informed of a result.
-pub(crate) fn wait_conditions(
+pub(crate) fn waiting_conditions_by_process(
     layout: StateLayout,
     waits_for_information: bool,
 ) -> Vec<TransientCondition> {
@@ -131,13 +131,13 @@ impl LastingStates {
 pub(crate) enum ProgressViolation {
     /// In every run from the global state `world`, the conditions `processes` last forever, unless
     /// a further fault occurs.
-    Doomed { processes: Vec<u32>, world: u32 },
+    Doomed { conditions: Vec<u32>, world: u32 },
     /// The condition `process` may last forever on a cycle through the global states `cycle`,
     /// although other steps would end it.
-    Starving { process: u32, cycle: Vec<u32> },
+    Starving { condition: u32, cycle: Vec<u32> },
     /// If a run stops in the global state `world`, the condition `process` lasts forever. Without
     /// fairness, a run may stop in any state. With fairness, this variant does not occur.
-    Stopped { process: u32, world: u32 },
+    Stopped { condition: u32, world: u32 },
 }
 
 /// Looks for conditions that may last forever. `waits` has one condition for each process, or for
@@ -155,19 +155,19 @@ pub(crate) fn find_progress_violation(
     });
     let stopped = (0..).zip(&waits).filter_map(|(process, wait)| Some((wait.stopped?, process)));
     if let Some((world, process)) = stopped.min() {
-        return Some(ProgressViolation::Stopped { process, world });
+        return Some(ProgressViolation::Stopped { condition: process, world });
     }
     if let Some(world) = waits.iter().filter_map(|wait| wait.first_doomed).min() {
         let doomed = (0..).zip(&waits).filter(|(_, wait)| wait.is_doomed(world));
         return Some(ProgressViolation::Doomed {
-            processes: doomed.map(|(process, _)| process).collect(),
+            conditions: doomed.map(|(process, _)| process).collect(),
             world,
         });
     }
     let cycles = (0..).zip(waits).filter_map(|(process, wait)| Some((process, wait.cycle?)));
     // Members are sorted, and states are numbered by level, so the first member is the shallowest.
     let (process, cycle) = cycles.min_by_key(|(process, cycle)| (cycle[0], *process))?;
-    Some(ProgressViolation::Starving { process, cycle })
+    Some(ProgressViolation::Starving { condition: process, cycle })
 }
 
 /// Returns the global states in which a condition can last forever. If the analysis is stopped, the
@@ -188,7 +188,7 @@ pub(crate) fn find_lasting_states(
         lasting.stopped = (0..graph.len() as u32).find(can_stop);
         return lasting;
     }
-    if graph.is_stopped() || always_ends(graph, condition) {
+    if graph.must_stop_analysis() || always_ends(graph, condition) {
         return lasting;
     }
     let is_met = |world: u32| condition.is_met(graph, world);
@@ -200,7 +200,7 @@ pub(crate) fn find_lasting_states(
                 if !condition.continues(graph, *world, *step) {
                     return true;
                 }
-                let there = part.of[step.to as usize];
+                let there = part.component_numbers[step.to as usize];
                 there != part.number && escapes[there as usize]
             })
         });
@@ -252,7 +252,7 @@ fn strongly_fair(
 ) -> Option<Vec<u32>> {
     let mut found: Option<Vec<u32>> = None;
     let mut parts = vec![sorted(members)];
-    while let Some(part) = parts.pop().filter(|_| !graph.is_stopped()) {
+    while let Some(part) = parts.pop().filter(|_| !graph.must_stop_analysis()) {
         let is_inside = |world: u32| part.binary_search(&world).is_ok();
         let mut taken: BTreeMap<u32, bool> = BTreeMap::new();
         for world in &part {
@@ -308,7 +308,7 @@ fn always_ends(graph: &StateGraph, condition: TransientCondition) -> bool {
     let mut left = 0;
     for world in worlds.clone().filter(|world| is_met(*world)) {
         left += 1;
-        if graph.is_stopped() {
+        if graph.must_stop_analysis() {
             return true; // the result is not used
         }
         for step in graph.steps(world) {
@@ -323,7 +323,7 @@ fn always_ends(graph: &StateGraph, condition: TransientCondition) -> bool {
     let mut queue: VecDeque<u32> = worlds.filter(|world| ways_in[*world as usize] == 0).collect();
     while let Some(world) = queue.pop_front() {
         left -= 1;
-        if graph.is_stopped() {
+        if graph.must_stop_analysis() {
             return true;
         }
         let steps = graph.steps(world);
@@ -373,7 +373,7 @@ struct Requirement {
 /// that a fair run need not take are omitted.
 fn requirements(graph: &StateGraph, part: &StrongComponent<'_>) -> BTreeMap<u32, Requirement> {
     let mut requirements: BTreeMap<u32, Requirement> = BTreeMap::new();
-    for (turn, world) in (1..).zip(part.members).take_while(|_| !graph.is_stopped()) {
+    for (turn, world) in (1..).zip(part.members).take_while(|_| !graph.must_stop_analysis()) {
         for step in
             graph.steps(*world).iter().filter(|step| step.fairness_label() != NOT_FAIR_LABEL)
         {

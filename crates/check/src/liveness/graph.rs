@@ -1,12 +1,12 @@
 //! State graph of a finished search, for the analysis of liveness.
 
-use crate::components::StepGraph;
 use crate::explore::SearchResult;
 use crate::explore::parallel::map_in_parallel;
 use crate::explore::successor::{DROPPED_BIT, FAULT_LABEL};
 use crate::explore::successors::SuccessorWorker;
-use crate::explore::visited::{LivenessEdge, SHARD_COUNT, StateId};
+use crate::explore::visited::{GraphEdge, SHARD_COUNT, StateId};
 use crate::limits::StopSignal;
+use crate::strong_components::StepGraph;
 
 /// State graph: global states with consecutive numbers, and the steps from them. A graph whose
 /// labels are fairness labels contains no faults. A graph whose labels contain weights also
@@ -92,9 +92,9 @@ impl StateGraph {
             shard.marks = Vec::new();
             std::mem::take(&mut shard.edges)
         });
-        let edges: Vec<Vec<LivenessEdge>> = edges.collect();
+        let edges: Vec<Vec<GraphEdge>> = edges.collect();
         graph.open = vec![false; graph.marks.len()];
-        for id in explored.open.iter().take_while(|_| !graph.stop.must_stop_check()) {
+        for id in explored.unexpanded.iter().take_while(|_| !graph.stop.must_stop_check()) {
             let number = graph.state_number(*id) as usize;
             graph.open[number] = true;
         }
@@ -123,7 +123,7 @@ impl StateGraph {
 
     /// Sorts the edges by the global state in which they start, by counting sort. Each thread sorts
     /// the edges of its own range of states.
-    fn sort_in(&mut self, edges: Vec<Vec<LivenessEdge>>) {
+    fn sort_in(&mut self, edges: Vec<Vec<GraphEdge>>) {
         let edges = self.numbered(edges);
         let edges = || edges.iter().flatten().take_while(|_| !self.stop.must_stop_check());
         let worlds = self.marks.len();
@@ -170,12 +170,12 @@ impl StateGraph {
     }
 
     /// Replaces the ids of global states in the edges by numbers. Omits edges with [`FAULT_LABEL`].
-    fn numbered(&self, edges: Vec<Vec<LivenessEdge>>) -> Vec<Vec<NumberedEdge>> {
+    fn numbered(&self, edges: Vec<Vec<GraphEdge>>) -> Vec<Vec<NumberedEdge>> {
         map_in_parallel(self.threads, edges, |_, edges| {
             let edges = edges.into_iter().take_while(|_| !self.stop.must_stop_check());
             let kept = edges.filter(|edge| edge.label != FAULT_LABEL);
             // `collect` reuses the memory of `edges`.
-            kept.map(|LivenessEdge { from, to, label }| {
+            kept.map(|GraphEdge { from, to, label }| {
                 let is_outside = to == StateId::OUT_OF_BOUNDS;
                 let to = if is_outside { OUT_OF_BOUNDS } else { self.state_number(to) };
                 NumberedEdge { from: self.state_number(from), step: OutEdge { to, label } }
@@ -206,7 +206,7 @@ impl StateGraph {
     }
 
     #[inline]
-    pub(crate) fn is_stopped(&self) -> bool {
+    pub(crate) fn must_stop_analysis(&self) -> bool {
         self.stop.must_stop_check()
     }
 
@@ -259,7 +259,7 @@ impl StepGraph for StateGraph {
         step.to
     }
 
-    fn is_stopped(&self) -> bool {
-        StateGraph::is_stopped(self)
+    fn must_stop_analysis(&self) -> bool {
+        StateGraph::must_stop_analysis(self)
     }
 }

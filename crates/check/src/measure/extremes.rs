@@ -4,9 +4,9 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use crate::components::{StrongComponent, StrongComponentSearch};
 use crate::liveness::graph::{OUT_OF_BOUNDS, OutEdge, StateGraph};
 use crate::measure::weights::{is_fault_label, weight_of_label};
+use crate::strong_components::{StrongComponent, StrongComponentSearch};
 
 /// Bit in the marks that the search stores with a global state. It is set if no user can issue a
 /// command, and no user waits.
@@ -151,7 +151,7 @@ impl MeasureAnalysis<'_> {
         let mut before = vec![NONE; self.graph.len()];
         let mut queue: VecDeque<u32> = first.collect();
         let begins: Vec<u32> = queue.iter().copied().collect();
-        while let Some(world) = queue.pop_front().filter(|_| !self.graph.is_stopped()) {
+        while let Some(world) = queue.pop_front().filter(|_| !self.graph.must_stop_analysis()) {
             if is_wanted(world) {
                 return Some(self.path(&before, world, follows));
             }
@@ -232,7 +232,9 @@ impl MeasureAnalysis<'_> {
             keys[*first as usize] = u64::from(value) << 32;
             queue.push(Reverse((keys[*first as usize], *first)));
         }
-        while let Some(Reverse((key, world))) = queue.pop().filter(|_| !self.graph.is_stopped()) {
+        while let Some(Reverse((key, world))) =
+            queue.pop().filter(|_| !self.graph.must_stop_analysis())
+        {
             if key > keys[world as usize] {
                 continue;
             }

@@ -19,7 +19,7 @@ pub enum Measure {
     /// Messages received from other processes, including duplicates.
     Received,
     /// Length of the longest causal chain of messages.
-    Time,
+    CausalChainLength,
     /// Greatest number of entries by one process during one wait of another process.
     Bypass,
     /// Number of steps in which a process handles a command, a message, a timer, a report of the
@@ -29,15 +29,20 @@ pub enum Measure {
 
 impl Measure {
     /// All measures, in the order in which the enum declares them.
-    pub const ALL: [Measure; 5] =
-        [Measure::Messages, Measure::Received, Measure::Time, Measure::Bypass, Measure::Moves];
+    pub const ALL: [Measure; 5] = [
+        Measure::Messages,
+        Measure::Received,
+        Measure::CausalChainLength,
+        Measure::Bypass,
+        Measure::Moves,
+    ];
 
     /// Returns the name of the measure on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Measure::Messages => "messages",
             Measure::Received => "received",
-            Measure::Time => "time",
+            Measure::CausalChainLength => "time",
             Measure::Bypass => "bypass",
             Measure::Moves => "moves",
         }
@@ -48,7 +53,7 @@ impl Measure {
         match self {
             Measure::Messages => "messages sent to other processes",
             Measure::Received => "messages received from other processes",
-            Measure::Time => "messages in the longest causal chain",
+            Measure::CausalChainLength => "messages in the longest causal chain",
             Measure::Bypass => "entries of one process during one wait of another",
             Measure::Moves => "steps of handlers: commands, messages, timers and suspicions",
         }
@@ -65,7 +70,7 @@ impl Measure {
     /// totals.
     pub const fn counting_cap(self) -> Option<u32> {
         match self {
-            Measure::Time => Some(64),
+            Measure::CausalChainLength => Some(64),
             Measure::Bypass => Some(16),
             Measure::Messages | Measure::Received | Measure::Moves => None,
         }
@@ -85,11 +90,11 @@ pub struct MeasureConfig {
     /// - all messages, for every other service
     ///
     /// The costs on the algorithm's [`Card`](tenure_core::Card) count the same messages as `None`.
-    pub kind: Option<String>,
+    pub message_kind: Option<String>,
 }
 
 impl From<Measure> for MeasureConfig {
     fn from(measure: Measure) -> Self {
-        MeasureConfig { measure, kind: None }
+        MeasureConfig { measure, message_kind: None }
     }
 }

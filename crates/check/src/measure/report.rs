@@ -11,7 +11,7 @@ use crate::display::{bounds_in_words, render_run};
 use crate::explain::description::StepwiseDescription;
 use crate::limits::ReachedLimit;
 use crate::measure::Measure;
-use crate::report::{PruningBounds, SaveError, save_trace};
+use crate::report::{ReachedBounds, SaveError, save_trace};
 
 /// Extremes of a measure over all schedules.
 #[derive(Clone, Debug)]
@@ -23,7 +23,7 @@ pub struct MeasureReport {
     /// Measure whose extremes the report contains.
     pub measure: Measure,
     /// Kind of the messages that were counted; `None` for all kinds.
-    pub kind: Option<String>,
+    pub message_kind: Option<String>,
     /// Greatest value of a run, whether or not the run serves all users. `None` if a limit stopped
     /// the analysis.
     pub maximum: Option<ExtremeRun>,
@@ -31,7 +31,7 @@ pub struct MeasureReport {
     /// limit stopped the analysis.
     pub minimum: Option<ExtremeRun>,
     /// Kind of state in which the run with the least value ends. `None` if there is no minimum.
-    pub ends: Option<RunEnd>,
+    pub minimum_run_end: Option<RunEnd>,
     /// True if the search explored all states, no declared bound had an effect, and the analysis
     /// was not stopped. If false, the true maximum may be greater than reported, and the true
     /// minimum may be less than reported.
@@ -43,14 +43,14 @@ pub struct MeasureReport {
     /// Duration of the measurement, in seconds.
     pub seconds: f64,
     /// Declared bounds that had an effect on the search.
-    pub bounds: PruningBounds,
+    pub bounds: ReachedBounds,
     /// Limit that stopped the search or the analysis, if any.
-    pub limit: Option<ReachedLimit>,
+    pub reached_limit: Option<ReachedLimit>,
     /// Probability that the search missed a state because its fingerprint equals that of another
     /// state. 0 if the search stores whole states.
     pub missed_state_probability: f64,
     /// Peak memory of the search, in bytes.
-    pub bytes: usize,
+    pub peak_bytes: usize,
 }
 
 /// Extreme value of a measure, and a run with this value.
@@ -141,7 +141,8 @@ impl MeasureReport {
     /// Returns the measure and its extremes as text, without the schedules.
     pub fn summary(&self) -> String {
         let processes = if self.size == 1 { "process" } else { "processes" };
-        let kind = self.kind.as_ref().map_or(String::new(), |kind| format!(" of kind {kind}"));
+        let kind =
+            self.message_kind.as_ref().map_or(String::new(), |kind| format!(" of kind {kind}"));
         let mut text = format!("{}, {} {processes}\n", self.algorithm, self.size);
         let mut row = |name: &str, value: &str| text.push_str(&format!("  {name:<24} {value}\n"));
         row("measure", &format!("{}{kind}", self.measure.description()));
@@ -150,7 +151,7 @@ impl MeasureReport {
             false => format!(" within {}", bounds_in_words(self.bounds)),
         };
         row("maximum", &format!("{}{within}", self.maximum_in_words()));
-        let ends = match self.ends {
+        let ends = match self.minimum_run_end {
             Some(RunEnd::Served) => ", until all users are served: no run ends by itself",
             Some(RunEnd::Quiescent) | None => "",
         };
@@ -162,7 +163,7 @@ impl MeasureReport {
     /// limit that stopped it.
     pub fn search_size_in_words(&self) -> String {
         let (states, transitions, seconds) = (self.states, self.transitions, self.seconds);
-        let bytes = self.bytes as f64 / states.max(1) as f64;
+        let bytes = self.peak_bytes as f64 / states.max(1) as f64;
         let missed = match self.missed_state_probability > 0.0 {
             true => {
                 format!(", a state missed with probability {:.0e}", self.missed_state_probability)
@@ -170,7 +171,7 @@ impl MeasureReport {
             false => String::new(),
         };
         let stopped = self
-            .limit
+            .reached_limit
             .map_or(String::new(), |limit| format!("  stopped: {}\n", limit.description()));
         format!(
             "  {states} states, {transitions} transitions, {seconds:.1} s, {bytes:.0} bytes a \
@@ -240,7 +241,7 @@ impl Serialize for ExtremeRun {
         fields.serialize_field("value", &self.value)?;
         fields.serialize_field("length", &self.run.length())?;
         fields.serialize_field("repeats_last", &self.run.repeated_step_count())?;
-        fields.serialize_field("steps", &self.run.steps())?;
+        fields.serialize_field("steps", &self.run.step_inputs())?;
         fields.end()
     }
 }
@@ -251,7 +252,7 @@ impl Serialize for MeasureReport {
         fields.serialize_field("algorithm", &self.algorithm)?;
         fields.serialize_field("n", &self.size)?;
         fields.serialize_field("measure", self.measure.name())?;
-        if let Some(kind) = &self.kind {
+        if let Some(kind) = &self.message_kind {
             fields.serialize_field("kind", kind)?;
         }
         let capped =
@@ -259,7 +260,7 @@ impl Serialize for MeasureReport {
         fields.serialize_field("exact", &(self.is_complete && !capped))?;
         fields.serialize_field("maximum", &self.maximum)?;
         fields.serialize_field("minimum", &self.minimum)?;
-        let ends = self.ends.map(|ends| match ends {
+        let ends = self.minimum_run_end.map(|ends| match ends {
             RunEnd::Quiescent => "quiescent",
             RunEnd::Served => "served",
         });
@@ -270,7 +271,7 @@ impl Serialize for MeasureReport {
         if !self.bounds.is_empty() {
             fields.serialize_field("bounds", &self.bounds)?;
         }
-        if let Some(limit) = &self.limit {
+        if let Some(limit) = &self.reached_limit {
             fields.serialize_field("limit", limit)?;
         }
         fields.end()

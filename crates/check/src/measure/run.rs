@@ -46,7 +46,7 @@ impl<P: Checkable> Check<P> {
         let started = Instant::now();
         self.hooks.symmetry = None;
         self.plan.set_measure(of.into());
-        let rules = self.build_rules()?;
+        let rules = self.build_model_and_rules()?;
         self.plan.run_measurement(&rules, started)
     }
 }
@@ -54,7 +54,7 @@ impl<P: Checkable> Check<P> {
 impl CheckPlan {
     fn set_measure(&mut self, config: MeasureConfig) {
         self.config.model.has_single_election = true;
-        if config.measure == Measure::Time {
+        if config.measure == Measure::CausalChainLength {
             self.needs.causality = CausalityTracking::Chain;
         }
         self.measure = Some(config);
@@ -75,27 +75,27 @@ impl CheckPlan {
     fn analyse(&self, finished: &mut FinishedSearch) -> MeasureReport {
         let config = self.measure.clone().expect("a measurement has a measure");
         let states = finished.explored.state_count();
-        let limit = finished.explored.ended.limit();
+        let limit = finished.explored.ended.reached_limit();
         let mut report = MeasureReport {
             algorithm: self.config.name.clone(),
             size: self.config.size,
             measure: config.measure,
-            kind: config.kind,
+            message_kind: config.message_kind,
             maximum: None,
             minimum: None,
-            ends: None,
-            is_complete: limit.is_none() && finished.explored.exceeded == [false; 2],
+            minimum_run_end: None,
+            is_complete: limit.is_none() && finished.explored.exceeded_bounds == [false; 2],
             states,
             transitions: finished.explored.transitions,
             seconds: 0.0,
             bounds: self.pruning_bounds(&finished.explored),
-            limit,
+            reached_limit: limit,
             missed_state_probability: if self.config.search.stores_whole_states {
                 0.0
             } else {
                 missed_state_probability(states)
             },
-            bytes: finished.explored.bytes_peak,
+            peak_bytes: finished.explored.bytes_peak,
         };
         let forced_label = finished.rules.forced_label();
         let graph = StateGraph::build(&mut finished.explored, forced_label, self.stop.clone());
@@ -103,17 +103,18 @@ impl CheckPlan {
         let extremes = MeasureAnalysis { graph: &graph, first: &first };
         let maximum = finished.maximum(&extremes, config.measure);
         let least = extremes.least_run(config.measure.is_sum_over_steps());
-        if graph.is_stopped() {
+        if graph.must_stop_analysis() {
             // A partial analysis proves nothing.
             report.is_complete = false;
-            report.limit = self.stop.limit().or(report.limit);
+            report.reached_limit = self.stop.reached_limit().or(report.reached_limit);
             return report;
         }
         report.maximum = Some(maximum);
         if let Some(MinimumRun { value, path, is_quiescent }) = least {
             let run = finished.actions(&graph, &path);
             report.minimum = Some(finished.extreme(MeasureValue::Exactly(value), &run, None));
-            report.ends = Some(if is_quiescent { RunEnd::Quiescent } else { RunEnd::Served });
+            report.minimum_run_end =
+                Some(if is_quiescent { RunEnd::Quiescent } else { RunEnd::Served });
         }
         report
     }
@@ -130,13 +131,13 @@ impl FinishedSearch {
             let all_processes = (0..self.config.size).map(ProcessId);
             let up = all_processes.filter(|at| !replay.is_down(*at));
             let sent = up.map(|at| {
-                let boots = self.rules.model.boots(at);
+                let boots = self.rules.model.boot_outcomes(at);
                 let boot = boots.iter().find(|boot| boot.local.id == replay.local_state_id(at));
                 u32::from(boot.expect("a boot leads to one of its outcomes").weight)
             });
             if measure == Measure::Messages { sent.sum() } else { 0 }
         };
-        let first = self.explored.first.iter();
+        let first = self.explored.initial_worlds.iter();
         first.map(|(id, ..)| (graph.state_number(*id), weight(*id))).collect()
     }
 

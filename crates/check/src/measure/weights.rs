@@ -5,7 +5,7 @@ use tenure_core::{Labelled, ProcessId};
 use crate::explore::successor::{FAULT_LABEL, TIME_LABEL};
 use crate::measure::Measure;
 use crate::model::handler_run::HandlerRun;
-use crate::model::processes::ProtocolModel;
+use crate::model::protocol_model::ProtocolModel;
 use crate::users::user::Checkable;
 use crate::world::action::ProcessInput;
 use crate::world::local::{Lifecycle, LocalState};
@@ -38,7 +38,7 @@ impl<P: Checkable> ProtocolModel<P> {
     pub(crate) fn is_counted(&self, from: u32, to: u32, message: &P::Message) -> bool {
         let Some(config) = self.measure.as_ref().filter(|_| from != to) else { return false };
         let label = message.label();
-        match &config.kind {
+        match &config.message_kind {
             Some(kind) => kind == label.kind,
             None => self.config.service.cost_layer().is_none_or(|layer| layer == label.layer),
         }
@@ -68,7 +68,7 @@ impl<P: Checkable> ProtocolModel<P> {
             Measure::Messages => self.count_measured_sends(local.at, &run.messages),
             Measure::Received => u16::from(self.is_counted_delivery(local, cause)),
             Measure::Moves => u16::from(self.is_move(local, cause)),
-            Measure::Time | Measure::Bypass => 0,
+            Measure::CausalChainLength | Measure::Bypass => 0,
         }
     }
 
@@ -101,7 +101,7 @@ impl<P: Checkable> ProtocolModel<P> {
         let counts = packet.message != 0
             && self.is_counted(packet.from, packet.to, &self.messages.get(packet.message));
         let before = self.network.past_by_id(packet.past)[0];
-        let cap = Measure::Time.counting_cap().unwrap_or(u32::MAX);
+        let cap = Measure::CausalChainLength.counting_cap().unwrap_or(u32::MAX);
         mine.max((before + u32::from(counts)).min(cap))
     }
 }
@@ -109,5 +109,8 @@ impl<P: Checkable> ProtocolModel<P> {
 /// Returns true if the process handles inputs. A process that is down, or mute in the state
 /// [`MuteState::Spent`], loses its inputs.
 fn handles_inputs<P: Checkable>(local: &LocalState<P>) -> bool {
-    !matches!(local.lifecycle, Lifecycle::Down(_) | Lifecycle::Mute { since: MuteState::Spent, .. })
+    !matches!(
+        local.lifecycle,
+        Lifecycle::Down(_) | Lifecycle::Mute { since: MuteState::IgnoresInputs, .. }
+    )
 }

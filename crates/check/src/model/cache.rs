@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::model::intern::NO_ID;
 use crate::model::intern::{Interned, Replacement};
 use crate::model::memo::Memo;
-use crate::model::{LocalFacts, MonitorFacts};
+use crate::model::{LocalFacts, MonitorStateFacts};
 use crate::world::VIOLATED_MONITOR;
 use crate::world::action::{MAX_OUTCOMES, ProcessInput};
 use crate::world::network::QueueItem;
@@ -25,7 +25,7 @@ pub(crate) struct CachedQueue {
     /// Smallest timestamp in the messages of the queue. `None` if they contain no timestamp, or if
     /// the search does not need it.
     pub(crate) smallest_timestamp: Option<u64>,
-    /// Messages of the queue, as a range of `ModelCache::items`.
+    /// Messages of the queue, as a range of `StepCache::items`.
     items: Span,
 }
 
@@ -36,11 +36,11 @@ pub(crate) struct CachedOutcome {
     pub(crate) local: u32,
     /// Fingerprint of the new local state minus the fingerprint of the old one. The step adds this
     /// difference to the fingerprint of the global state.
-    pub(crate) change: u64,
+    pub(crate) fingerprint_change: u64,
     /// Id of the observation of the monitors. 0 if they observe nothing.
     pub(crate) observation: u32,
     pub(crate) weight: u16,
-    /// Messages that the step sends, as a range of `ModelCache::sent`.
+    /// Messages that the step sends, as a range of `StepCache::sent`.
     sent: Span,
     /// Position in `more_outcomes`, counted from 1, of the next outcome of the same input. 0 for
     /// the last outcome.
@@ -57,7 +57,7 @@ pub(crate) struct SentMessage {
 
 /// Results of steps in one model, cached by one thread. The cache also contains facts about the
 /// parts of global states.
-pub(crate) struct ModelCache {
+pub(crate) struct StepCache {
     rules: Arc<SearchRules>,
     /// For each local state, by id: facts about the state, and a range of indices. The entries of
     /// `inputs` in this range are the commands, timers and notifications that may occur in the
@@ -83,7 +83,7 @@ pub(crate) struct ModelCache {
     shifted: Memo<Replacement>,
     renamed: Memo<u64>,
     /// For each monitor: the facts about its states, by id.
-    monitors: Vec<Vec<Option<MonitorFacts>>>,
+    monitors: Vec<Vec<Option<MonitorStateFacts>>>,
     /// True if a cached step sends a message to a process other than the sender's successor on the
     /// ring of all processes.
     pub(crate) has_sent_off_ring: bool,
@@ -92,10 +92,10 @@ pub(crate) struct ModelCache {
     pub(crate) last_handler: Option<(u32, ProcessInput)>,
 }
 
-impl ModelCache {
+impl StepCache {
     pub(crate) fn new(rules: Arc<SearchRules>) -> Self {
-        let monitors = rules.layout.monitors;
-        ModelCache {
+        let monitors = rules.layout.monitor_count;
+        StepCache {
             rules,
             locals: Vec::new(),
             inputs: Vec::new(),
@@ -147,7 +147,7 @@ impl ModelCache {
         if let Some(Some(row)) = self.locals.get(id as usize) {
             return *row;
         }
-        let (facts, inputs) = self.rules.model.local(id);
+        let (facts, inputs) = self.rules.model.local_facts_and_inputs(id);
         let row = (facts, append_span(&self.inputs, inputs.len()));
         self.inputs.extend(inputs);
         *entry_for_id(&mut self.locals, id) = Some(row);
@@ -162,7 +162,7 @@ impl ModelCache {
 
     /// Returns an input that may occur in a local state. `index` counts the enabled inputs of this
     /// state from 0.
-    pub(crate) fn cause(&mut self, local: u32, index: usize) -> ProcessInput {
+    pub(crate) fn enabled_input_at(&mut self, local: u32, index: usize) -> ProcessInput {
         let (_, (first, _)) = self.local_row(local);
         self.inputs[first as usize + index].0
     }
@@ -265,7 +265,7 @@ impl ModelCache {
             }
             row = CachedOutcome {
                 local: outcome.local.id,
-                change: outcome.local.fingerprint.wrapping_sub(before),
+                fingerprint_change: outcome.local.fingerprint.wrapping_sub(before),
                 observation: outcome.observation,
                 weight: outcome.weight,
                 sent,
@@ -294,12 +294,12 @@ impl ModelCache {
     /// Appends a message to a queue, and returns the replacement of the queue. Its id is [`NO_ID`]
     /// if the link is full.
     #[inline]
-    pub(crate) fn push(&mut self, queue: u32, packet: u32) -> Replacement {
+    pub(crate) fn replacement_after_push(&mut self, queue: u32, packet: u32) -> Replacement {
         let key = u64::from(queue) << 32 | u64::from(packet);
         if let Some(change) = self.pushes.get(key) {
             return change;
         }
-        let pushed = self.rules.network.push(queue, packet);
+        let pushed = self.rules.network.queue_with_appended(queue, packet);
         let change = Replacement::new(pushed, self.cached_queue(queue).fingerprint);
         self.pushes.insert(key, change);
         change
@@ -307,12 +307,12 @@ impl ModelCache {
 
     /// Duplicates a message in a queue, and returns the replacement of the queue. Its id is
     /// [`NO_ID`] if the link is full or the queue does not contain the message.
-    pub(crate) fn duplicate(&mut self, queue: u32, packet: u32) -> Replacement {
+    pub(crate) fn replacement_after_duplication(&mut self, queue: u32, packet: u32) -> Replacement {
         let key = u64::from(queue) << 32 | u64::from(packet);
         if let Some(change) = self.duplications.get(key) {
             return change;
         }
-        let duplicated = self.rules.network.with_duplicate(queue, packet);
+        let duplicated = self.rules.network.queue_with_duplicate(queue, packet);
         let change = Replacement::new(duplicated, self.cached_queue(queue).fingerprint);
         self.duplications.insert(key, change);
         change
@@ -328,7 +328,7 @@ impl ModelCache {
         }
         let judged = self.rules.model.judge(index, monitor, observation);
         let violated = Interned { id: VIOLATED_MONITOR, fingerprint: 0 };
-        let before = self.monitor_facts(index, monitor).fingerprint;
+        let before = self.monitor_state_facts(index, monitor).fingerprint;
         let change = Replacement::new(Some(judged.unwrap_or(violated)), before);
         self.judged[index].insert(key, change);
         change
@@ -336,11 +336,11 @@ impl ModelCache {
 
     /// Returns the facts about a state of a monitor. `index` is the index of the monitor, and
     /// `monitor` is the id of the state.
-    pub(crate) fn monitor_facts(&mut self, index: usize, monitor: u32) -> MonitorFacts {
+    pub(crate) fn monitor_state_facts(&mut self, index: usize, monitor: u32) -> MonitorStateFacts {
         if let Some(Some(facts)) = self.monitors[index].get(monitor as usize) {
             return *facts;
         }
-        let facts = self.rules.model.monitor(index, monitor);
+        let facts = self.rules.model.monitor_state_facts(index, monitor);
         *entry_for_id(&mut self.monitors[index], monitor) = Some(facts);
         facts
     }
@@ -371,10 +371,12 @@ impl ModelCache {
             return change;
         }
         let (shifted, before) = match part {
-            SlotKind::Local => (self.rules.model.shifted(id, by), self.local_facts(id).fingerprint),
+            SlotKind::Local => {
+                (self.rules.model.shifted_local(id, by), self.local_facts(id).fingerprint)
+            }
             SlotKind::Queue => (self.shifted_queue(id, by), self.cached_queue(id).fingerprint),
             SlotKind::Monitor(index) => {
-                let before = self.monitor_facts(index, id).fingerprint;
+                let before = self.monitor_state_facts(index, id).fingerprint;
                 (self.rules.model.shifted_monitor(index, id, by), before)
             }
         };
@@ -392,7 +394,7 @@ impl ModelCache {
         }
         let model = &self.rules.model;
         let print = match part {
-            SlotKind::Local => model.renamed_fingerprint(id, renaming),
+            SlotKind::Local => model.renamed_local_fingerprint(id, renaming),
             SlotKind::Queue => {
                 self.rules.network.renamed_fingerprint(id, model.renaming(renaming), |message| {
                     model.renamed_message_fingerprint(message, renaming)
@@ -405,7 +407,7 @@ impl ModelCache {
     }
 
     fn shifted_queue(&self, queue: u32, by: u64) -> Interned {
-        self.rules.network.mapped(queue, |(mut packet, print)| {
+        self.rules.network.queue_with_mapped_messages(queue, |(mut packet, print)| {
             if packet.message == 0 {
                 return (packet, print);
             }

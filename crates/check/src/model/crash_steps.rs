@@ -6,7 +6,7 @@ use tenure_trace::MuteState;
 
 use crate::model::handler_run::HandlerRun;
 use crate::model::monitors::OwnedObservation;
-use crate::model::processes::ProtocolModel;
+use crate::model::protocol_model::ProtocolModel;
 use crate::users::user::{Checkable, User};
 use crate::world::local::{Lifecycle, LocalState};
 
@@ -25,7 +25,7 @@ impl<P: Checkable> ProtocolModel<P> {
             let mut crashed = local.clone();
             crashed.lifecycle = Lifecycle::Down(stable);
             crashed.timers.clear();
-            crashed.steps.clear();
+            crashed.unfinished_steps.clear();
             crashed.user.on_crash();
             crashed.suspected = 0;
             let seen = vec![OwnedObservation::Crashed];
@@ -39,8 +39,8 @@ impl<P: Checkable> ProtocolModel<P> {
         let process = local.lifecycle.process().cloned();
         let process = process.unwrap_or_else(|| panic!("{} is down", local.at));
         let mut mute = local.clone();
-        mute.lifecycle = Lifecycle::Mute { process, since: MuteState::Nothing };
-        mute.steps.clear();
+        mute.lifecycle = Lifecycle::Mute { process, since: MuteState::NoInputYet };
+        mute.unfinished_steps.clear();
         HandlerRun::without_effects(mute)
     }
 

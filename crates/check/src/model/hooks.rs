@@ -28,7 +28,7 @@ pub(crate) struct ProvidedHooks {
     pub(crate) has_shifts: bool,
     pub(crate) has_stamping: bool,
     /// Number of renamings of processes, the identity included. `None` without symmetry reduction.
-    pub(crate) renamings: Option<usize>,
+    pub(crate) renaming_count: Option<usize>,
 }
 
 impl<P: Protocol> ProtocolHooks<P> {
@@ -37,7 +37,7 @@ impl<P: Protocol> ProtocolHooks<P> {
             has_term: self.term.is_some(),
             has_shifts: self.shifts.is_some(),
             has_stamping: self.stamping.is_some(),
-            renamings: self.symmetry.as_ref().map(|symmetry| symmetry.renamings.len()),
+            renaming_count: self.symmetry.as_ref().map(|symmetry| symmetry.renamings.len()),
         }
     }
 }

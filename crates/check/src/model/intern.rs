@@ -22,7 +22,7 @@ pub(crate) const NO_ID: u32 = u32::MAX;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Replacement {
     pub(crate) id: u32,
-    pub(crate) change: u64,
+    pub(crate) fingerprint_change: u64,
 }
 
 impl Replacement {
@@ -30,7 +30,7 @@ impl Replacement {
     /// replaced part. If `after` is `None`, the new id is [`NO_ID`].
     pub(crate) fn new(after: Option<Interned>, before: u64) -> Self {
         let after = after.unwrap_or(Interned { id: NO_ID, fingerprint: before });
-        Replacement { id: after.id, change: after.fingerprint.wrapping_sub(before) }
+        Replacement { id: after.id, fingerprint_change: after.fingerprint.wrapping_sub(before) }
     }
 }
 

@@ -12,7 +12,7 @@ pub(crate) mod intern;
 pub(crate) mod memo;
 pub(crate) mod monitors;
 mod postponing;
-pub(crate) mod processes;
+pub(crate) mod protocol_model;
 pub(crate) mod step_content;
 mod step_time;
 mod timer_units;
@@ -31,22 +31,22 @@ use crate::users::user::UserState;
 use crate::world::action::ProcessInput;
 
 /// A protocol, its users and its monitors, as the search sees them.
-pub(crate) trait Model: Send + Sync {
+pub(crate) trait SearchModel: Send + Sync {
     /// Returns all outcomes of the first boot of a process, one for each combination of choices.
     /// The weight of an outcome is the number of sent messages that the measure of the check
     /// counts.
-    fn boots(&self, at: ProcessId) -> Vec<StepOutcome>;
+    fn boot_outcomes(&self, at: ProcessId) -> Vec<StepOutcome>;
 
     /// Returns the local state of a process that is down from the start.
-    fn down(&self, at: ProcessId) -> Interned;
+    fn initially_down_state(&self, at: ProcessId) -> Interned;
 
     /// Returns the initial state of the monitor at `index`.
-    fn first_monitor(&self, index: usize) -> Interned;
+    fn initial_monitor_state(&self, index: usize) -> Interned;
 
     /// Returns the facts about the local state with this id, and its enabled inputs with their
     /// fairness labels. The enabled inputs are the commands, timers and notifications that may
     /// occur in the state.
-    fn local(&self, local: u32) -> (LocalFacts, Vec<(ProcessInput, u32)>);
+    fn local_facts_and_inputs(&self, local: u32) -> (LocalFacts, Vec<(ProcessInput, u32)>);
 
     /// Returns the outcomes of the input `cause` in a local state: one outcome for each combination
     /// of the choices that the handler can make.
@@ -57,7 +57,7 @@ pub(crate) trait Model: Send + Sync {
     fn after_time_unit(&self, local: u32) -> Interned;
 
     /// Returns the local state with all timestamps decreased by `by`.
-    fn shifted(&self, local: u32, by: u64) -> Interned;
+    fn shifted_local(&self, local: u32, by: u64) -> Interned;
 
     /// Returns the smallest timestamp in a message. `None` if the message contains no timestamp.
     fn smallest_message_timestamp(&self, message: u32) -> Option<u64>;
@@ -65,7 +65,7 @@ pub(crate) trait Model: Send + Sync {
     fn shifted_message(&self, message: u32, by: u64) -> Interned;
 
     /// Returns the fingerprint of a local state under the renaming with this index.
-    fn renamed_fingerprint(&self, local: u32, renaming: usize) -> u64;
+    fn renamed_local_fingerprint(&self, local: u32, renaming: usize) -> u64;
 
     fn renamed_message_fingerprint(&self, message: u32, renaming: usize) -> u64;
 
@@ -82,7 +82,7 @@ pub(crate) trait Model: Send + Sync {
 
     /// Returns the facts about a state of a monitor. `index` is the index of the monitor, and
     /// `monitor` is the id of the state.
-    fn monitor(&self, index: usize, monitor: u32) -> MonitorFacts;
+    fn monitor_state_facts(&self, index: usize, monitor: u32) -> MonitorStateFacts;
 
     fn shifted_monitor(&self, index: usize, monitor: u32, by: u64) -> Interned;
 
@@ -119,7 +119,7 @@ pub(crate) trait Model: Send + Sync {
     /// Returns the process of the local state `local`, and the content of a step in which this
     /// process receives the input `cause`. `outcome` is the index of the outcome of the step, or
     /// `None` if the handler panicked.
-    fn content(
+    fn step_input(
         &self,
         local: u32,
         cause: ProcessInput,
@@ -138,7 +138,7 @@ pub(crate) trait Model: Send + Sync {
 
     /// Converts a command in a script to a command of the service. Returns `None` if the service
     /// has no such command.
-    fn command(&self, script_command: &ScriptCommand) -> Option<CommandData>;
+    fn command_from_script(&self, script_command: &ScriptCommand) -> Option<CommandData>;
 
     /// Returns true if terms are bounded, and some process had a term above 0 in a state found so
     /// far.
@@ -184,7 +184,7 @@ pub(crate) struct LocalFacts {
     pub(crate) suspected: u32,
     /// Length of the longest causal chain that ends at this process, in messages. 0 if it is not
     /// measured.
-    pub(crate) chain: u32,
+    pub(crate) causal_chain_length: u32,
     /// True if the user can issue a command.
     pub(crate) has_command: bool,
     /// True if time must not pass yet: first a timer of this process must fire, or its step in
@@ -201,7 +201,7 @@ pub(crate) struct LocalFacts {
 
 /// Facts about one state of a monitor.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct MonitorFacts {
+pub(crate) struct MonitorStateFacts {
     pub(crate) fingerprint: u64,
     /// True if this state of the monitor must not be the last one: a run that ends in this state,
     /// or stays in it forever, violates the property.

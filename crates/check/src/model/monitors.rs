@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tenure_core::{Monitor, Observation, ProcessId, VectorClock, Violation};
 use tenure_trace::property::ServiceFacts;
 
-use crate::model::MonitorFacts;
+use crate::model::MonitorStateFacts;
 use crate::model::fingerprint::{HashDomain, fingerprint};
 use crate::model::intern::{Interned, Interner};
 
@@ -44,14 +44,14 @@ impl<C, E> OwnedObservation<C, E> {
 /// A monitor as the search sees it: its states are represented by ids.
 pub(crate) trait ErasedMonitor<C, E>: Send + Sync {
     /// Returns the initial state of the monitor.
-    fn first(&self) -> Interned;
+    fn initial_state(&self) -> Interned;
 
     /// Returns the state of the monitor after the observations of a step. If the observations cause
     /// a violation, returns the violation.
     fn judge(&self, state: u32, of: &StepObservation<C, E>) -> Result<Interned, Violation>;
 
     /// Returns the facts about a state of the monitor.
-    fn facts(&self, state: u32) -> MonitorFacts;
+    fn facts(&self, state: u32) -> MonitorStateFacts;
 
     /// Checks whether a run may end in this state. If not, returns the violation as an error.
     fn at_end(&self, state: u32) -> Result<(), Violation>;
@@ -87,7 +87,7 @@ impl<M: Eq + Hash> InternedMonitor<M> {
 }
 
 impl<C, E, M: Monitor<C, E> + Send + Sync + 'static> ErasedMonitor<C, E> for InternedMonitor<M> {
-    fn first(&self) -> Interned {
+    fn initial_state(&self) -> Interned {
         self.intern(self.first.clone())
     }
 
@@ -99,9 +99,9 @@ impl<C, E, M: Monitor<C, E> + Send + Sync + 'static> ErasedMonitor<C, E> for Int
         Ok(self.intern(monitor))
     }
 
-    fn facts(&self, state: u32) -> MonitorFacts {
+    fn facts(&self, state: u32) -> MonitorStateFacts {
         let monitor = self.states.get(state);
-        MonitorFacts {
+        MonitorStateFacts {
             fingerprint: self.states.fingerprint(state),
             fails_at_end: self.judges_ends && monitor.at_end().is_err(),
             measure: monitor.measure(),

@@ -11,15 +11,15 @@ use std::sync::atomic::Ordering;
 
 use crate::model::handler_run::HandlerRun;
 use crate::model::monitors::OwnedObservation;
-use crate::model::processes::ProtocolModel;
-use crate::users::entries::Entries;
-use crate::users::user::{Checkable, Service, User, Workload};
+use crate::model::protocol_model::ProtocolModel;
+use crate::users::entries::RequestLimit;
+use crate::users::user::{Checkable, CheckableCommand, User, Workload};
 use crate::world::local::{Lifecycle, LocalState};
 
 impl Workload {
     /// Returns true if each user makes at most one request.
     pub(crate) fn has_single_requests(&self) -> bool {
-        let is_single = |entries: &Entries| matches!(entries, Entries::AtMost(0 | 1));
+        let is_single = |entries: &RequestLimit| matches!(entries, RequestLimit::AtMost(0 | 1));
         self.entries.iter().all(is_single)
     }
 }

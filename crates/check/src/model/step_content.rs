@@ -3,11 +3,11 @@
 
 use std::fmt;
 
-use tenure_core::{ProcessId, Verdict};
+use tenure_core::{DetectorVerdict, ProcessId};
 use tenure_trace::{CommandData, EventData, RandomChoice, ServiceCommand, ServiceEvent};
 
 use crate::model::handler_run::HandlerRun;
-use crate::model::processes::ProtocolModel;
+use crate::model::protocol_model::ProtocolModel;
 use crate::users::user::{Checkable, User};
 use crate::world::action::ProcessInput;
 use crate::world::local::{Lifecycle, LocalState};
@@ -21,12 +21,12 @@ pub(crate) enum StepInput {
     /// Sender, receiver and id of a message. The id is 0 for a message between applications.
     Message(ProcessId, ProcessId, u32),
     /// Peer that the process suspects or trusts.
-    Suspicion(ProcessId, Verdict),
+    Suspicion(ProcessId, DetectorVerdict),
     /// A partition of the network. The number contains one bit for each process on one side of the
     /// partition.
     Split(u32),
     /// A crash before the last step is saved. The crash undoes this step.
-    Unsaved,
+    CrashBeforeSave,
     /// End of a step that takes time. The process sends the messages of the step at this moment.
     StepEnd,
     /// A step without an input to describe, such as a crash, a recovery or the passing of time.
@@ -83,17 +83,17 @@ impl<P: Checkable> ProtocolModel<P> {
                 StepInput::Message(from, to, packet.message)
             }
             ProcessInput::Suspect(peer) | ProcessInput::RestartSuspect(peer) => {
-                StepInput::Suspicion(ProcessId(peer), Verdict::Suspect)
+                StepInput::Suspicion(ProcessId(peer), DetectorVerdict::Suspect)
             }
             ProcessInput::Trust(peer) | ProcessInput::RestartTrust(peer) => {
-                StepInput::Suspicion(ProcessId(peer), Verdict::Trust)
+                StepInput::Suspicion(ProcessId(peer), DetectorVerdict::Trust)
             }
             ProcessInput::Send(to) => StepInput::Message(local.at, ProcessId(to), 0),
             ProcessInput::StepEnd => StepInput::StepEnd,
             // The first outcome of a crash loses the state that is not saved yet.
             ProcessInput::Crash if matches!(local.lifecycle, Lifecycle::SaveBehind { .. }) => {
                 if outcome == Some(0) {
-                    StepInput::Unsaved
+                    StepInput::CrashBeforeSave
                 } else {
                     StepInput::Nothing
                 }

@@ -4,7 +4,7 @@ use tenure_core::{Delay, ProcessId, TimerChange};
 
 use crate::config::ModelConfig;
 use crate::model::handler_run::HandlerRun;
-use crate::model::processes::ProtocolModel;
+use crate::model::protocol_model::ProtocolModel;
 use crate::model::timer_units::timer_units;
 use crate::users::user::Checkable;
 use crate::world::local::{ArmedTimer, LocalState, arm_timer, disarm_timer};
@@ -63,16 +63,23 @@ impl<P: Checkable> ProtocolModel<P> {
         if !model.steps_take_time() {
             return messages;
         }
-        let (min_duration, max_duration) = (*model.step.start(), *model.step.end());
+        let (min_duration, max_duration) =
+            (*model.step_duration.start(), *model.step_duration.end());
         let past = local.past.clone();
-        local.steps.push(UnfinishedStep { min_duration, max_duration, messages, timers, past });
+        local.unfinished_steps.push(UnfinishedStep {
+            min_duration,
+            max_duration,
+            messages,
+            timers,
+            past,
+        });
         Vec::new()
     }
 
     /// Returns the run that ends the step in progress: its messages leave, and its timers start.
     pub(super) fn step_end_run(&self, local: &LocalState<P>) -> HandlerRun<P> {
         let mut local = local.clone();
-        let ended = local.steps.pop();
+        let ended = local.unfinished_steps.pop();
         let ended = ended.unwrap_or_else(|| panic!("{} has no step in progress", local.at));
         for armed in ended.timers {
             local.arm_timer(armed);
@@ -87,7 +94,7 @@ impl<P: Checkable> ProtocolModel<P> {
     /// If the step in progress may end now, returns the fairness label of the action that ends this
     /// step. Otherwise returns `None`.
     pub(super) fn step_end_label(&self, local: &LocalState<P>) -> Option<u32> {
-        let first = local.steps.first()?;
+        let first = local.unfinished_steps.first()?;
         let label = || self.network.intern_label(7 << 40, u64::from(local.at.0));
         (first.min_duration == 0).then(label)
     }
@@ -95,7 +102,7 @@ impl<P: Checkable> ProtocolModel<P> {
     /// Returns true if a timer must fire, or the step in progress must end, before time passes.
     pub(super) fn is_urgent(&self, local: &LocalState<P>) -> bool {
         let is_due = |armed: &ArmedTimer<P::Timer>| armed.max_delay == 0;
-        let must_end = || local.steps.first().is_some_and(|step| step.max_duration == 0);
+        let must_end = || local.unfinished_steps.first().is_some_and(|step| step.max_duration == 0);
         self.config.model.latency.is_some() && (local.timers.iter().any(is_due) || must_end())
     }
 }

@@ -73,6 +73,6 @@ impl SuccessorWorker {
     fn stays_within_bounds(&mut self, world: &mut [u32], fingerprint: u64, slot: usize) -> bool {
         let result = self.perform(world, fingerprint, Action::new(ActionKind::Deliver, slot, 0, 0));
         self.undo_changes(world);
-        result.is_some_and(|result| result.exceeded.is_none())
+        result.is_some_and(|result| result.exceeded_bound.is_none())
     }
 }

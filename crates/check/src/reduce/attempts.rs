@@ -5,12 +5,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use crate::clock::Instant;
-use crate::components::StrongComponentSearch;
 use crate::explain::findings::FinishedSearch;
 use crate::explore::SearchEnd;
 use crate::explore::successors::SuccessorWorker;
 use crate::liveness::fairness::{
-    TransientCondition, find_lasting_states, find_progress_violation, wait_conditions,
+    TransientCondition, find_lasting_states, find_progress_violation, waiting_conditions_by_process,
 };
 use crate::liveness::graph::{OUT_OF_BOUNDS, OutEdge, StateGraph};
 use crate::plan::{CheckPlan, PropertyCheckKind};
@@ -18,7 +17,8 @@ use crate::reduce::certificate::{CertificationResult, certify_deliveries};
 use crate::reduce::deliveries::LocalDelivery;
 use crate::reduce::id_hash::IdSet;
 use crate::report::Report;
-use crate::users::entries::Entries;
+use crate::strong_components::StrongComponentSearch;
+use crate::users::entries::RequestLimit;
 use crate::world::StateLayout;
 use crate::world::rules::SearchRules;
 
@@ -65,14 +65,14 @@ impl CheckPlan {
     /// Returns true if the properties and the workload permit the reduction.
     fn can_commute(&self) -> bool {
         let model = &self.config.model;
-        let is_bounded = match &model.entries {
-            crate::EntryLimits::Same(each) => *each != Entries::Unbounded,
-            crate::EntryLimits::PerProcess(list) => !list.contains(&Entries::Unbounded),
+        let is_bounded = match &model.request_limits {
+            crate::RequestLimits::Same(each) => *each != RequestLimit::Unbounded,
+            crate::RequestLimits::PerProcess(list) => !list.contains(&RequestLimit::Unbounded),
         };
         is_bounded
             && model.prefix.is_empty()
             && model.application_messages == 0
-            && self.config.custom.is_empty()
+            && self.config.custom_properties.is_empty()
             && self.bypass_cap.is_none()
     }
 
@@ -109,14 +109,14 @@ impl CheckPlan {
         let explored = &mut finished.explored;
         if explored.panicked.is_some()
             || explored.ended != SearchEnd::Complete
-            || explored.exceeded != [false; 2]
+            || explored.exceeded_bounds != [false; 2]
             || explored.violations.iter().any(Option::is_some)
         {
             return Attempt::Failed;
         }
         let layout = finished.rules.layout;
         let initial = (0..layout.size).map(|process| {
-            let worlds = explored.first.iter();
+            let worlds = explored.initial_worlds.iter();
             worlds.map(|(_, world, _)| world[process]).collect()
         });
         let initial = initial.collect();
@@ -133,9 +133,9 @@ impl CheckPlan {
     fn decide(&self, finished: &mut FinishedSearch) -> Attempt {
         let (label, layout) = (finished.rules.forced_label(), finished.rules.layout);
         let graph = StateGraph::build(&mut finished.explored, label, self.stop.clone());
-        let is_decided = !graph.is_stopped() && is_acyclic(&graph);
+        let is_decided = !graph.must_stop_analysis() && is_acyclic(&graph);
         let has_failed = self.selected.iter().any(|it| self.fails(it.kind, layout, &graph));
-        if !is_decided || has_failed || graph.is_stopped() {
+        if !is_decided || has_failed || graph.must_stop_analysis() {
             return Attempt::Failed;
         }
         Attempt::Report(Box::new(self.report_without_violation(finished)))
@@ -155,12 +155,20 @@ impl CheckPlan {
                     TransientCondition::until_all_cleared(layout.end_violation_mask(index));
                 find_lasting_states(graph, refused, crate::Fairness::Weak).first().is_some()
             }
-            PropertyCheckKind::Progress => {
-                find_progress_violation(graph, &wait_conditions(layout, true), fairness).is_some()
-            }
+            PropertyCheckKind::Progress => find_progress_violation(
+                graph,
+                &waiting_conditions_by_process(layout, true),
+                fairness,
+            )
+            .is_some(),
             PropertyCheckKind::StarvationFreedom | PropertyCheckKind::DeadlockFreedom => {
                 // Without cycles, a deadlock is a process that waits at the end of a run.
-                find_progress_violation(graph, &wait_conditions(layout, false), fairness).is_some()
+                find_progress_violation(
+                    graph,
+                    &waiting_conditions_by_process(layout, false),
+                    fairness,
+                )
+                .is_some()
             }
         }
     }

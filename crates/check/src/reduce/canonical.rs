@@ -2,14 +2,14 @@
 //! renaming, have the same form.
 
 use crate::explore::forced_steps::forced_step_fingerprint;
-use crate::model::cache::{ModelCache, SlotKind};
+use crate::model::cache::{SlotKind, StepCache};
 use crate::world::rules::SearchRules;
 use crate::world::{FaultCounts, StateLayout, VIOLATED_MONITOR};
 
 /// Shifts all timestamps of a global state, so that the smallest one becomes 0. Returns the new
 /// fingerprint. Appends each slot that changes to `changed`, with its old value.
 pub(crate) fn shift_timestamps_to_zero(
-    cache: &mut ModelCache,
+    cache: &mut StepCache,
     layout: StateLayout,
     world: &mut [u32],
     changed: &mut Vec<(u32, u32)>,
@@ -27,14 +27,14 @@ pub(crate) fn shift_timestamps_to_zero(
         let shifted = cache.shift(part, world[slot], smallest);
         changed.push((slot as u32, world[slot]));
         world[slot] = shifted.id;
-        fingerprint = fingerprint.wrapping_add(shifted.change);
+        fingerprint = fingerprint.wrapping_add(shifted.fingerprint_change);
     }
     fingerprint
 }
 
 /// Returns the smallest timestamp in a global state. `None` if the state contains no timestamp.
 pub(crate) fn smallest_timestamp(
-    cache: &mut ModelCache,
+    cache: &mut StepCache,
     layout: StateLayout,
     world: &[u32],
 ) -> Option<u64> {
@@ -47,7 +47,7 @@ pub(crate) fn smallest_timestamp(
         let here = match part {
             SlotKind::Local => cache.local_facts(id).smallest_timestamp,
             SlotKind::Queue => cache.cached_queue(id).smallest_timestamp,
-            SlotKind::Monitor(index) => cache.monitor_facts(index, id).smallest_timestamp,
+            SlotKind::Monitor(index) => cache.monitor_state_facts(index, id).smallest_timestamp,
         };
         smallest = match (smallest, here) {
             (Some(least), Some(here)) => Some(u64::min(least, here)),
@@ -64,7 +64,7 @@ pub(crate) fn smallest_timestamp(
 /// The fingerprint omits the monitors. In a search with symmetry reduction, the states of the
 /// monitors follow from the states of the processes.
 pub(crate) fn canonical_fingerprint(
-    cache: &mut ModelCache,
+    cache: &mut StepCache,
     rules: &SearchRules,
     world: &[u32],
 ) -> u64 {
@@ -79,14 +79,14 @@ pub(crate) fn canonical_fingerprint(
             sum.wrapping_add(cache.renamed_fingerprint(part, world[slot], renaming))
         })
     };
-    (0..rules.renamings).map(print).min().expect("the identity is a renaming")
+    (0..rules.renaming_count).map(print).min().expect("the identity is a renaming")
 }
 
 /// Returns the slots of a global state that may contain timestamps or names.
 fn parts(layout: StateLayout) -> impl Iterator<Item = (usize, SlotKind)> {
     let locals = (0..layout.size).map(|slot| (slot, SlotKind::Local));
     let links = layout.link_slots().map(|slot| (slot, SlotKind::Queue));
-    let monitors = (0..layout.monitors)
+    let monitors = (0..layout.monitor_count)
         .map(move |index| (layout.monitor_slot(index), SlotKind::Monitor(index)));
     locals.chain(links).chain(monitors)
 }

@@ -70,7 +70,7 @@ pub(crate) fn certify_deliveries(
     let mut taken = Vec::new();
     for worker in &mut *workers {
         chosen.extend(worker.deliveries.chosen.iter().copied());
-        taken.extend(worker.deliveries.taken.iter().copied());
+        taken.extend(worker.deliveries.taken_inputs.iter().copied());
     }
     let Some(worker) = workers.first_mut() else { return CertificationResult::Sound };
     // The order only decides which wrong choice is found first.

@@ -32,7 +32,7 @@ pub(crate) struct DeliveryRecord {
     pub(crate) chosen: IdSet<LocalDelivery>,
     /// Inputs that processes have taken. Each element contains the process, its local state, and
     /// the input.
-    pub(crate) taken: IdSet<(usize, u32, ProcessInput)>,
+    pub(crate) taken_inputs: IdSet<(usize, u32, ProcessInput)>,
     /// For each examined delivery, the result of [`SuccessorWorker::is_invisible`].
     invisible: IdMap<LocalDelivery, bool>,
     /// For each examined pair of a delivery and an input, the result of
@@ -46,7 +46,7 @@ impl SearchRules {
     /// deliveries, the search merges no symmetric states, and processes do not detect restarts.
     pub(crate) fn permits_commuting_deliveries(&self) -> bool {
         let hostile = self.budget != FaultCounts::default() || self.can_processes_be_down;
-        let is_merging = self.renamings > 1 || self.layout.detects_restarts;
+        let is_merging = self.renaming_count > 1 || self.layout.detects_restarts;
         !self.is_timed && !self.has_detectors && !hostile && !is_merging
     }
 }

@@ -61,7 +61,7 @@ impl Renaming {
 
     /// Returns all permutations of the names of the `exchanged` processes, the identity first. All
     /// other names stay the same.
-    pub(crate) fn all_permutations(size: u32, exchanged: &[ProcessId]) -> Vec<Self> {
+    pub(crate) fn permutations_of(size: u32, exchanged: &[ProcessId]) -> Vec<Self> {
         let mut all = Vec::new();
         let names: Vec<ProcessId> = (0..size).map(ProcessId).collect();
         permute(&mut exchanged.to_vec(), 0, &mut |order| {
@@ -105,7 +105,7 @@ impl<P: Symmetric> SymmetryFunctions<P> {
             renamed_message: P::renamed_message,
             renamed_timer: P::renamed_timer,
             renamed_stable: P::renamed_stable,
-            renamings: Renaming::all_permutations(size, exchanged),
+            renamings: Renaming::permutations_of(size, exchanged),
         }
     }
 }
@@ -136,7 +136,7 @@ mod tests {
     #[test]
     fn permutes_three_processes_in_six_ways() {
         let exchanged = [ProcessId(1), ProcessId(2), ProcessId(4)];
-        let all = Renaming::all_permutations(5, &exchanged);
+        let all = Renaming::permutations_of(5, &exchanged);
         assert_eq!(all.len(), 6);
         assert_eq!(all[0].permuted(&[10, 11, 12, 13, 14]), [10, 11, 12, 13, 14]);
         for (index, renaming) in all.iter().enumerate() {
@@ -156,7 +156,7 @@ mod tests {
                 Timer::Silence(peer) => Timer::Silence(names.new_name(*peer)),
             },
             renamed_stable: |(), _| (),
-            renamings: Renaming::all_permutations(3, &[ProcessId(1), ProcessId(2)]),
+            renamings: Renaming::permutations_of(3, &[ProcessId(1), ProcessId(2)]),
         };
         let silence = |peer, max_delay| ArmedTimer {
             timer: Timer::Silence(ProcessId(peer)),

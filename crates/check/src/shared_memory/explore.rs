@@ -7,10 +7,10 @@ use tenure_core::{Group, ProcessId};
 use tenure_trace::{MemoryAccess, MemoryOperation};
 
 use super::SharedMemoryConfig;
-use super::graph::{LockAction, OUT_OF_BOUNDS, SharedMemoryGraph, SharedMemoryStep, StateId};
+use super::graph::{LockAction, LockStateId, OUT_OF_BOUNDS, SharedMemoryGraph, SharedMemoryStep};
 use crate::clock::Instant;
 use crate::limits::{ReachedLimit, SignalledLimit, StopSignal};
-use crate::users::entries::Entries;
+use crate::users::entries::RequestLimit;
 
 /// Number of expanded states between two readings of the clock and of the memory.
 const STATES_PER_READING: usize = 1024;
@@ -32,7 +32,7 @@ pub(crate) struct SharedMemoryState<L> {
     /// Registers with a value other than 0. A missing register has the value 0.
     registers: BTreeMap<Register, u32>,
     pub(crate) processes: Vec<L>,
-    requests: Vec<Entries>,
+    requests: Vec<RequestLimit>,
 }
 
 impl<L: SharedMemoryLock> SharedMemoryState<L> {
@@ -52,7 +52,7 @@ impl<L: SharedMemoryLock> SharedMemoryState<L> {
         match self.processes[at].section() {
             LockSection::Remainder if !self.requests[at].has_next() => None,
             LockSection::Remainder => {
-                self.requests[at] = self.requests[at].decrement();
+                self.requests[at] = self.requests[at].after_request();
                 self.processes[at].enter();
                 Some(LockAction::Enter)
             }
@@ -74,7 +74,7 @@ impl<L: SharedMemoryLock> SharedMemoryState<L> {
         let registers = self.registers.len().next_multiple_of(ENTRIES_PER_TREE_NODE);
         size_of::<Self>()
             + registers * size_of::<(Register, u32)>()
-            + self.processes.len() * (size_of::<L>() + size_of::<Entries>())
+            + self.processes.len() * (size_of::<L>() + size_of::<RequestLimit>())
     }
 
     /// Returns true if a register exceeds `bound`. The bound is a pair: the name of an array of
@@ -135,7 +135,7 @@ impl SharedMemory for OneAccess<'_> {
 /// States that the search has numbered, and the graph of the states that it has explored.
 struct Frontier<L> {
     graph: SharedMemoryGraph,
-    numbers: HashMap<SharedMemoryState<L>, StateId>,
+    numbers: HashMap<SharedMemoryState<L>, LockStateId>,
     states: Vec<SharedMemoryState<L>>,
     /// Estimated memory of all states and steps so far, in bytes.
     bytes: usize,
@@ -148,9 +148,9 @@ impl<L: SharedMemoryLock> Frontier<L> {
     fn number(
         &mut self,
         state: SharedMemoryState<L>,
-        origin: (StateId, u32),
+        origin: (LockStateId, u32),
         depth: u32,
-    ) -> StateId {
+    ) -> LockStateId {
         if let Some(number) = self.numbers.get(&state) {
             return *number;
         }
@@ -161,9 +161,9 @@ impl<L: SharedMemoryLock> Frontier<L> {
         // The search stores each state twice. For each state, the graph stores the section of each
         // process, the origin, the depth, and the list of steps.
         self.bytes += 2 * state.bytes()
-            + size_of::<StateId>()
+            + size_of::<LockStateId>()
             + state.processes.len() * size_of::<LockSection>()
-            + size_of::<((StateId, u32), u32, Vec<SharedMemoryStep>)>();
+            + size_of::<((LockStateId, u32), u32, Vec<SharedMemoryStep>)>();
         self.numbers.insert(state.clone(), number);
         self.states.push(state);
         number
@@ -171,7 +171,7 @@ impl<L: SharedMemoryLock> Frontier<L> {
 
     /// Returns the steps that are possible in the state with this number, and numbers the states
     /// that they reach.
-    fn steps(&mut self, from: StateId, config: &SharedMemoryConfig) -> Vec<SharedMemoryStep> {
+    fn steps(&mut self, from: LockStateId, config: &SharedMemoryConfig) -> Vec<SharedMemoryStep> {
         let mut edges = Vec::new();
         let depth = self.graph.depths[from as usize] + 1;
         for process in self.graph.processes() {
@@ -179,11 +179,11 @@ impl<L: SharedMemoryLock> Frontier<L> {
             let was_inside = next.processes[process.index()].section() == LockSection::Inside;
             let Some(action) = next.step(process) else { continue };
             let is_inside = next.processes[process.index()].section() == LockSection::Inside;
-            let to = match next.exceeds(config.bound) {
+            let to = match next.exceeds(config.register_bound) {
                 true => OUT_OF_BOUNDS,
                 false => self.number(next, (from, edges.len() as u32), depth),
             };
-            self.graph.is_cut |= to == OUT_OF_BOUNDS;
+            self.graph.is_pruned |= to == OUT_OF_BOUNDS;
             edges.push(SharedMemoryStep { process, to, action, enters: is_inside && !was_inside });
         }
         self.bytes += edges.capacity() * size_of::<SharedMemoryStep>();
@@ -211,7 +211,7 @@ impl<L: SharedMemoryLock> Frontier<L> {
             }
         }
         if stop.must_stop_search() {
-            return stop.limit();
+            return stop.reached_limit();
         }
         limits.states.is_some_and(|most| states >= most).then_some(ReachedLimit::States)
     }
@@ -236,11 +236,11 @@ pub(crate) fn build_state_graph<L: SharedMemoryLock>(
         if limit.is_some() {
             break;
         }
-        let edges = frontier.steps(next as StateId, config);
+        let edges = frontier.steps(next as LockStateId, config);
         frontier.graph.edges.push(edges);
         next += 1;
     }
-    frontier.graph.expanded = next;
+    frontier.graph.expanded_count = next;
     // States that were not expanded have no steps.
     frontier.graph.edges.resize_with(frontier.states.len(), Vec::new);
     ExploredGraph { graph: frontier.graph, limit, bytes: frontier.bytes }

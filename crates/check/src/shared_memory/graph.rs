@@ -4,21 +4,21 @@ use tenure_core::ProcessId;
 use tenure_core::shared_memory::LockSection;
 use tenure_trace::MemoryAccess;
 
-use crate::components::StepGraph;
 use crate::limits::StopSignal;
+use crate::strong_components::StepGraph;
 
 /// Number of a state. The initial state is 0. States are numbered in the order of their distance
 /// from the initial state.
-pub(crate) type StateId = u32;
+pub(crate) type LockStateId = u32;
 
 /// Target of a step to a state in which a value exceeds its bound. Such states have no numbers of
 /// their own.
-pub(crate) const OUT_OF_BOUNDS: StateId = StateId::MAX;
+pub(crate) const OUT_OF_BOUNDS: LockStateId = LockStateId::MAX;
 
 #[derive(Clone, Debug)]
 pub(crate) struct SharedMemoryStep {
     pub(crate) process: ProcessId,
-    pub(crate) to: StateId,
+    pub(crate) to: LockStateId,
     pub(crate) action: LockAction,
     /// True if the process enters the critical section by this step.
     pub(crate) enters: bool,
@@ -56,14 +56,14 @@ pub(crate) struct SharedMemoryGraph {
     pub(crate) edges: Vec<Vec<SharedMemoryStep>>,
     /// Number of states that the search has expanded. These are the first states. The other states
     /// have no steps in the graph.
-    pub(crate) expanded: usize,
+    pub(crate) expanded_count: usize,
     /// For each state: its predecessor on a shortest path from the initial state, and the index of
     /// the step from the predecessor.
-    pub(crate) origins: Vec<(StateId, u32)>,
+    pub(crate) origins: Vec<(LockStateId, u32)>,
     /// Distance of each state from the initial state, in steps.
     pub(crate) depths: Vec<u32>,
     /// True if a bound on values pruned states.
-    pub(crate) is_cut: bool,
+    pub(crate) is_pruned: bool,
     /// Signal that stops the analyses of the graph. An analysis that was stopped proves nothing.
     pub(crate) stop: StopSignal,
 }
@@ -74,17 +74,17 @@ impl SharedMemoryGraph {
     }
 
     /// Returns the numbers of all states, in the order of their distance from the initial state.
-    pub(crate) fn states(&self) -> impl Iterator<Item = StateId> + use<> {
+    pub(crate) fn states(&self) -> impl Iterator<Item = LockStateId> + use<> {
         0..u32::try_from(self.len()).expect("a search is limited to 2^32 states")
     }
 
     /// Returns true if analyses of the graph must stop.
-    pub(crate) fn is_stopped(&self) -> bool {
+    pub(crate) fn must_stop_analysis(&self) -> bool {
         self.stop.must_stop_check()
     }
 
-    pub(crate) fn is_expanded(&self, state: StateId) -> bool {
-        (state as usize) < self.expanded
+    pub(crate) fn is_expanded(&self, state: LockStateId) -> bool {
+        (state as usize) < self.expanded_count
     }
 
     /// Returns the number of steps in the graph.
@@ -100,36 +100,36 @@ impl SharedMemoryGraph {
     /// Returns the greatest *n* such that the graph contains all runs of at most *n* steps.
     pub(crate) fn complete_depth(&self) -> u32 {
         // The states are expanded in the order of their depths.
-        self.depths.get(self.expanded).copied().unwrap_or_else(|| self.depth())
+        self.depths.get(self.expanded_count).copied().unwrap_or_else(|| self.depth())
     }
 
     pub(crate) fn processes(&self) -> impl Iterator<Item = ProcessId> + use<> {
         (0..self.size).map(ProcessId::from_index)
     }
 
-    pub(crate) fn sections_in(&self, state: StateId) -> &[LockSection] {
+    pub(crate) fn sections_in(&self, state: LockStateId) -> &[LockSection] {
         &self.sections[state as usize * self.size..][..self.size]
     }
 
-    pub(crate) fn section(&self, state: StateId, process: ProcessId) -> LockSection {
+    pub(crate) fn section(&self, state: LockStateId, process: ProcessId) -> LockSection {
         self.sections_in(state)[process.index()]
     }
 
     pub(crate) fn processes_in_section(
         &self,
-        state: StateId,
+        state: LockStateId,
         is_in: impl Fn(LockSection) -> bool,
     ) -> Vec<ProcessId> {
         self.processes().filter(|process| is_in(self.section(state, *process))).collect()
     }
 
     /// Returns the steps from a state. Omits steps to states in which a value exceeds the bounds.
-    pub(crate) fn steps(&self, state: StateId) -> impl Iterator<Item = &SharedMemoryStep> {
+    pub(crate) fn steps(&self, state: LockStateId) -> impl Iterator<Item = &SharedMemoryStep> {
         self.edges[state as usize].iter().filter(|edge| edge.to != OUT_OF_BOUNDS)
     }
 
     /// Returns a shortest path from the initial state to a state.
-    pub(crate) fn path_to(&self, mut state: StateId) -> Vec<SharedMemoryStep> {
+    pub(crate) fn path_to(&self, mut state: LockStateId) -> Vec<SharedMemoryStep> {
         let mut path = Vec::new();
         while state != 0 {
             let (from, index) = self.origins[state as usize];
@@ -142,23 +142,25 @@ impl SharedMemoryGraph {
 }
 
 impl StepGraph for SharedMemoryGraph {
-    type Step = StateId;
-    type Steps<'g> =
-        std::iter::Map<std::slice::Iter<'g, SharedMemoryStep>, fn(&SharedMemoryStep) -> StateId>;
+    type Step = LockStateId;
+    type Steps<'g> = std::iter::Map<
+        std::slice::Iter<'g, SharedMemoryStep>,
+        fn(&SharedMemoryStep) -> LockStateId,
+    >;
 
     fn state_count(&self) -> usize {
         self.len()
     }
 
-    fn steps_from(&self, state: StateId) -> Self::Steps<'_> {
+    fn steps_from(&self, state: LockStateId) -> Self::Steps<'_> {
         self.edges[state as usize].iter().map(|edge| edge.to)
     }
 
-    fn target(step: StateId) -> StateId {
+    fn target(step: LockStateId) -> LockStateId {
         step
     }
 
-    fn is_stopped(&self) -> bool {
-        SharedMemoryGraph::is_stopped(self)
+    fn must_stop_analysis(&self) -> bool {
+        SharedMemoryGraph::must_stop_analysis(self)
     }
 }

@@ -7,14 +7,14 @@
 
 use tenure_core::shared_memory::LockSection;
 
-use super::graph::{OUT_OF_BOUNDS, SharedMemoryGraph, SharedMemoryStep, StateId};
-use crate::components::StrongComponentSearch;
+use super::graph::{LockStateId, OUT_OF_BOUNDS, SharedMemoryGraph, SharedMemoryStep};
 use crate::shortest_walk::shortest_walk;
+use crate::strong_components::StrongComponentSearch;
 
 /// Infinite run: a path to the state `entry`, and then the steps of `cycle` again and again.
 #[derive(Clone, Debug)]
 pub(crate) struct Lasso {
-    pub(crate) entry: StateId,
+    pub(crate) entry: LockStateId,
     pub(crate) cycle: Vec<SharedMemoryStep>,
 }
 
@@ -25,16 +25,16 @@ pub(crate) struct Lasso {
 /// cycles that begin in this state, the returned cycle is a shortest cycle.
 pub(crate) fn fair_lasso(
     graph: &SharedMemoryGraph,
-    belongs: impl Fn(StateId) -> bool,
+    belongs: impl Fn(LockStateId) -> bool,
 ) -> Option<Lasso> {
-    let mut all: Vec<Vec<StateId>> = Vec::new();
-    let stays = |_, to: StateId| to != OUT_OF_BOUNDS && belongs(to);
+    let mut all: Vec<Vec<LockStateId>> = Vec::new();
+    let stays = |_, to: LockStateId| to != OUT_OF_BOUNDS && belongs(to);
     StrongComponentSearch::new(graph, &belongs, stays).visit_components(|component| {
         let mut members = component.members.to_vec();
         members.sort_unstable();
         all.push(members);
     });
-    let examined = all.iter().take_while(|_| !graph.is_stopped());
+    let examined = all.iter().take_while(|_| !graph.must_stop_analysis());
     let members = examined.filter(|members| is_fair(graph, members)).min_by_key(|it| it[0])?;
     let entry = members[0];
     let cycle = fair_cycle(graph, members, entry)?;
@@ -45,16 +45,16 @@ pub(crate) fn fair_lasso(
 /// component.
 fn inner_steps<'g>(
     graph: &'g SharedMemoryGraph,
-    members: &'g [StateId],
-    state: StateId,
+    members: &'g [LockStateId],
+    state: LockStateId,
 ) -> impl Iterator<Item = &'g SharedMemoryStep> {
     graph.steps(state).filter(|edge| members.binary_search(&edge.to).is_ok())
 }
 
 /// Returns true if a fair run can stay in the component of `members` for ever. Returns false if the
 /// analysis is stopped.
-fn is_fair(graph: &SharedMemoryGraph, members: &[StateId]) -> bool {
-    let examined = members.iter().take_while(|_| !graph.is_stopped());
+fn is_fair(graph: &SharedMemoryGraph, members: &[LockStateId]) -> bool {
+    let examined = members.iter().take_while(|_| !graph.must_stop_analysis());
     let settled = examined.fold(0, |settled, state| {
         let steps = inner_steps(graph, members, *state);
         steps.fold(settled | idle(graph, *state), |settled, edge| settled | bit(edge))
@@ -68,13 +68,13 @@ fn is_fair(graph: &SharedMemoryGraph, members: &[StateId]) -> bool {
 /// `None` if the component is not fair, or if the analysis is stopped.
 fn fair_cycle(
     graph: &SharedMemoryGraph,
-    members: &[StateId],
-    entry: StateId,
+    members: &[LockStateId],
+    entry: LockStateId,
 ) -> Option<Vec<SharedMemoryStep>> {
-    let steps = |(state, settled): (StateId, u64)| {
+    let steps = |(state, settled): (LockStateId, u64)| {
         let next =
             move |edge: &SharedMemoryStep| (edge.to, settled | bit(edge) | idle(graph, edge.to));
-        (!graph.is_stopped())
+        (!graph.must_stop_analysis())
             .then(|| inner_steps(graph, members, state).map(move |edge| (edge, Some(next(edge)))))
     };
     let goal = Some((entry, all_processes(graph)));
@@ -83,7 +83,7 @@ fn fair_cycle(
 }
 
 /// Returns the set of the processes that are in their remainder section, as bits.
-fn idle(graph: &SharedMemoryGraph, state: StateId) -> u64 {
+fn idle(graph: &SharedMemoryGraph, state: LockStateId) -> u64 {
     let idle = graph.processes_in_section(state, |section| section == LockSection::Remainder);
     idle.iter().fold(0, |set, process| set | 1 << process.0)
 }

@@ -19,11 +19,11 @@ use tenure_core::{Judgement, Property};
 use crate::clock::Instant;
 use crate::limits::{CheckLimits, StopSignal, Watchdog};
 use crate::liveness::Fairness;
-use crate::report::{BypassBound, PruningBounds, Report, judgement};
+use crate::report::{BypassBound, ReachedBounds, Report, judgement};
 use crate::shared_memory::explore::build_state_graph;
 use crate::shared_memory::record::SharedMemoryRecorder;
 use crate::shared_memory::verdicts::SharedMemoryAnalysis;
-use crate::users::entries::Entries;
+use crate::users::entries::RequestLimit;
 
 /// Number of entries at which counting of the bypass stops. If the bypass reaches this number, the
 /// report contains a lower bound.
@@ -37,7 +37,7 @@ pub struct SharedMemoryConfig {
     /// Number of processes.
     pub size: u32,
     /// Number of requests of each process.
-    pub entries: Vec<Entries>,
+    pub entries: Vec<RequestLimit>,
     /// Properties to check: mutual exclusion, deadlock freedom, starvation freedom, order and
     /// bypass.
     pub properties: Vec<Property>,
@@ -45,7 +45,7 @@ pub struct SharedMemoryConfig {
     pub fairness: Fairness,
     /// Name of an array of registers, and the greatest value that its registers may have. The
     /// search prunes states with a greater value. `None` means no bound.
-    pub bound: Option<(&'static str, u32)>,
+    pub register_bound: Option<(&'static str, u32)>,
     /// Limits of the search and of the judgements.
     pub limits: CheckLimits,
     /// Flag that stops the search and the judgements soon after it is set.
@@ -59,10 +59,10 @@ impl SharedMemoryConfig {
         SharedMemoryConfig {
             name: name.into(),
             size,
-            entries: vec![Entries::Unbounded; size as usize],
+            entries: vec![RequestLimit::Unbounded; size as usize],
             properties,
             fairness: Fairness::default(),
-            bound: None,
+            register_bound: None,
             limits: CheckLimits::default(),
             stop_flag: None,
         }
@@ -106,12 +106,15 @@ fn check_until<L: SharedMemoryLock>(
         transitions: graph.transitions() as u64 + 1,
         depth: graph.depth(),
         fully_explored_depth: Some(graph.complete_depth()),
-        bounds: PruningBounds {
-            ticket_max: config.bound.filter(|_| graph.is_cut).map(|(_, most)| most.into()),
-            ..PruningBounds::default()
+        bounds: ReachedBounds {
+            ticket_max: config
+                .register_bound
+                .filter(|_| graph.is_pruned)
+                .map(|(_, most)| most.into()),
+            ..ReachedBounds::default()
         },
-        limit: explored.limit,
-        bytes: explored.bytes,
+        reached_limit: explored.limit,
+        peak_bytes: explored.bytes,
         ..Report::default()
     };
     let mut is_interrupted = false;
@@ -121,14 +124,14 @@ fn check_until<L: SharedMemoryLock>(
         }
         if *property == Property::Bypass(None) {
             let bypass = measure_bypass(&analysis, &recorder);
-            is_interrupted |= graph.is_stopped();
-            let at_least = bypass.at_least || is_interrupted || explored.limit.is_some();
-            report.bypass = Some(BypassBound { at_least, ..bypass });
+            is_interrupted |= graph.must_stop_analysis();
+            let at_least = bypass.is_lower_bound || is_interrupted || explored.limit.is_some();
+            report.bypass = Some(BypassBound { is_lower_bound: at_least, ..bypass });
             continue;
         }
         let violation = analysis.judge(*property);
         // Nothing interrupts the judgement of mutual exclusion, because it takes little time.
-        let is_judged = *property == Property::MutualExclusion || !graph.is_stopped();
+        let is_judged = *property == Property::MutualExclusion || !graph.must_stop_analysis();
         is_interrupted |= !is_judged;
         let violation = violation.filter(|_| is_judged);
         let judgement = match is_judged {
@@ -139,7 +142,7 @@ fn check_until<L: SharedMemoryLock>(
         report.counterexamples.extend(violation.map(|it| recorder.counterexample(*property, it)));
     }
     if is_interrupted {
-        (report.limit, report.fully_explored_depth) = (stop.limit(), None);
+        (report.reached_limit, report.fully_explored_depth) = (stop.reached_limit(), None);
     }
     report.seconds = started.elapsed().as_secs_f64();
     report
@@ -164,7 +167,7 @@ fn measure_bypass<L: SharedMemoryLock>(
     let at_least = beyond.is_some();
     let reached = beyond.or_else(|| (0..MAX_COUNTED_BYPASS).map_while(exceeds).last());
     let (max, run) = reached.unwrap_or_default();
-    BypassBound { max, at_least, run: recorder.describe(&run) }
+    BypassBound { max, is_lower_bound: at_least, run: recorder.describe(&run) }
 }
 
 #[cfg(test)]
@@ -209,8 +212,8 @@ mod tests {
             let (report, seen) = limited_at(&correct, raise_at, SignalledLimit::Time);
             assert!(seen <= raise_at + LATE, "raised at {raise_at}, {seen} readings");
             assert_eq!(report.judgement(), Judgement::Incomplete, "{report}");
-            assert_eq!(report.limit, Some(ReachedLimit::Time), "{report}");
-            assert!(report.bypass.expect("it was measured").at_least);
+            assert_eq!(report.reached_limit, Some(ReachedLimit::Time), "{report}");
+            assert!(report.bypass.expect("it was measured").is_lower_bound);
         }
     }
 

@@ -4,7 +4,7 @@
 use tenure_core::ProcessId;
 use tenure_core::shared_memory::LockSection;
 
-use super::graph::{SharedMemoryGraph, SharedMemoryStep, StateId};
+use super::graph::{LockStateId, SharedMemoryGraph, SharedMemoryStep};
 use crate::shortest_walk::shortest_walk;
 
 /// Two processes: one that waits, and a rival that may enter before it.
@@ -31,13 +31,14 @@ pub(crate) fn rival_pairs(graph: &SharedMemoryGraph) -> impl Iterator<Item = Riv
 /// the next state of the automaton, or `None` if the step is a violation.
 pub(crate) fn shortest_rejected_run(
     graph: &SharedMemoryGraph,
-    next: impl Fn(u32, StateId, &SharedMemoryStep) -> Option<u32>,
+    next: impl Fn(u32, LockStateId, &SharedMemoryStep) -> Option<u32>,
 ) -> Option<Vec<SharedMemoryStep>> {
     let next = &next;
-    let steps = |(state, value): (StateId, u32)| {
+    let steps = |(state, value): (LockStateId, u32)| {
         let after =
             move |edge: &SharedMemoryStep| next(value, state, edge).map(|after| (edge.to, after));
-        (!graph.is_stopped()).then(|| graph.steps(state).map(move |edge| (edge, after(edge))))
+        (!graph.must_stop_analysis())
+            .then(|| graph.steps(state).map(move |edge| (edge, after(edge))))
     };
     let run = shortest_walk((0, 0), steps, |_, after| after.is_none())?;
     Some(run.into_iter().cloned().collect())

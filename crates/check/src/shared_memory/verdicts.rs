@@ -3,7 +3,7 @@
 use tenure_core::shared_memory::LockSection;
 use tenure_core::{ProcessId, Property};
 
-use super::graph::{SharedMemoryGraph, SharedMemoryStep, StateId};
+use super::graph::{LockStateId, SharedMemoryGraph, SharedMemoryStep};
 use super::lasso::{Lasso, fair_lasso};
 use super::pairs::{find_order_violation, find_overtaking, rival_pairs};
 use crate::explain::findings::{join_names, waits_in_words};
@@ -150,8 +150,8 @@ impl SharedMemoryAnalysis<'_> {
     /// Returns a violation with a shortest run to a state for which `belongs` returns true. The run
     /// stops in this state. Only checks without fairness call this function, because a fair run may
     /// not stop there.
-    fn stop(&self, belongs: &dyn Fn(StateId) -> bool) -> Option<ExplainedViolation> {
-        let mut states = self.graph.states().take_while(|_| !self.graph.is_stopped());
+    fn stop(&self, belongs: &dyn Fn(LockStateId) -> bool) -> Option<ExplainedViolation> {
+        let mut states = self.graph.states().take_while(|_| !self.graph.must_stop_analysis());
         let state = states.find(|state| belongs(*state))?;
         let waiting = self.graph.processes_in_section(state, LockSection::is_trying);
         Some(ExplainedViolation {
@@ -177,7 +177,7 @@ impl SharedMemoryAnalysis<'_> {
     /// expanded. Ignores steps to states beyond the bound.
     fn can_reach(
         &self,
-        from: StateId,
+        from: LockStateId,
         is_wanted: impl Fn(&SharedMemoryStep) -> bool,
     ) -> Option<bool> {
         let mut is_known = true;
@@ -185,7 +185,7 @@ impl SharedMemoryAnalysis<'_> {
         seen[from as usize] = true;
         let mut open = vec![from];
         while let Some(state) = open.pop()
-            && !self.graph.is_stopped()
+            && !self.graph.must_stop_analysis()
         {
             is_known &= self.graph.is_expanded(state);
             for edge in self.graph.steps(state) {

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use tenure_core::stabilization::SystemStep;
 
-use crate::components::{NO_COMPONENT, StrongComponent, StrongComponentSearch};
 use crate::shortest_walk::shortest_walk;
-use crate::stabilization::space::{StateSpace, Successor};
+use crate::stabilization::space::{StateSpace, SystemSuccessor};
+use crate::strong_components::{NO_COMPONENT, StrongComponent, StrongComponentSearch};
 
 /// Approximate number of states that the search for a shortest cycle may visit.
 const CYCLE_BUDGET: usize = 1_000_000;
@@ -18,7 +18,7 @@ pub(super) struct StabilizationAnalysis<'s> {
     pub(super) transitions: u64,
     /// A legitimate state, and a step from it to a state that is not legitimate. Such a step
     /// violates closure. `None` if there is no such step.
-    pub(super) leaving: Option<(u32, Successor)>,
+    pub(super) closure_violation: Option<(u32, SystemSuccessor)>,
     /// For each state, the number of the strongly connected component that contains the state. Only
     /// states that are not legitimate form components. The number for a legitimate state is
     /// [`NO_COMPONENT`].
@@ -37,19 +37,19 @@ pub(super) struct StabilizationAnalysis<'s> {
 /// A path through the states: the first state, and the steps.
 pub(super) struct SystemPath {
     pub(super) first: u32,
-    pub(super) steps: Vec<Successor>,
+    pub(super) steps: Vec<SystemSuccessor>,
 }
 
 impl<'s> StabilizationAnalysis<'s> {
     pub(super) fn new(space: StateSpace<'s>) -> Self {
-        let is_legitimate: Vec<bool> = (0..space.states)
+        let is_legitimate: Vec<bool> = (0..space.state_count)
             .map(|state| space.system.is_legitimate(&space.decode_state(state)))
             .collect();
         let mut analysis = StabilizationAnalysis {
             space,
             is_legitimate,
             transitions: 0,
-            leaving: None,
+            closure_violation: None,
             component: Vec::new(),
             moves: Vec::new(),
             dead_end: None,
@@ -65,13 +65,13 @@ impl<'s> StabilizationAnalysis<'s> {
     /// state to a state that is not legitimate. Also looks for a state that is not legitimate and
     /// has no step.
     fn judge_steps(&mut self) {
-        for state in 0..self.space.states {
+        for state in 0..self.space.state_count {
             let successors = self.space.successors(state);
             self.transitions += successors.len() as u64;
             if self.is_legitimate[state as usize] {
-                let leaves = |it: &&Successor| !self.is_legitimate[it.to as usize];
+                let leaves = |it: &&SystemSuccessor| !self.is_legitimate[it.to as usize];
                 let leaving = successors.iter().find(leaves).map(|it| (state, *it));
-                self.leaving = self.leaving.or(leaving);
+                self.closure_violation = self.closure_violation.or(leaving);
             } else if successors.is_empty() {
                 self.dead_end = self.dead_end.or(Some(state));
             }
@@ -82,7 +82,9 @@ impl<'s> StabilizationAnalysis<'s> {
         let (mut moves, mut trap, mut is_unbounded) = (Vec::new(), None, false);
         let belongs = |state: u32| !self.is_legitimate[state as usize];
         let components =
-            StrongComponentSearch::new(&self.space, belongs, |_, step: Successor| belongs(step.to));
+            StrongComponentSearch::new(&self.space, belongs, |_, step: SystemSuccessor| {
+                belongs(step.to)
+            });
         let component = components.visit_components(|component| {
             let verdict = ComponentVerdict::of(&self.space, &component, &moves);
             moves.push(verdict.moves);
@@ -112,13 +114,13 @@ impl<'s> StabilizationAnalysis<'s> {
     /// Returns the greatest number of moves over all states, and a schedule with this number of
     /// moves. If the number of moves has no bound, both results are meaningless.
     pub(super) fn worst_schedule(&self) -> (u32, SystemPath) {
-        let all = (0..self.space.states).rev();
+        let all = (0..self.space.state_count).rev();
         let first = all.max_by_key(|state| self.moves_from(*state)).unwrap_or(0);
         let mut path = SystemPath { first, steps: Vec::new() };
         let mut at = first;
         while !self.is_legitimate[at as usize] {
             let wanted = self.moves_from(at);
-            let leads_on = |it: &Successor| {
+            let leads_on = |it: &SystemSuccessor| {
                 !self.is_inner(at, it.to)
                     && u32::from(it.step.is_move) + self.moves_from(it.to) == wanted
             };
@@ -135,12 +137,12 @@ impl<'s> StabilizationAnalysis<'s> {
     /// `None` if there is no such cycle. The last step leads back to the first state.
     pub(super) fn illegitimate_cycle(&self) -> Option<SystemPath> {
         let trap = self.trap.as_ref()?;
-        if self.space.system.is_fair() {
+        if self.space.system.assumes_weak_fairness() {
             return Some(self.fair_cycle(trap));
         }
         let starts = trap.iter().take(1 + CYCLE_BUDGET / trap.len());
         let cycles = starts.filter_map(|first| {
-            let steps = self.search(*first, &|it: &Successor| it.to == *first)?;
+            let steps = self.search(*first, &|it: &SystemSuccessor| it.to == *first)?;
             Some(SystemPath { first: *first, steps })
         });
         cycles.min_by_key(|cycle| cycle.steps.len())
@@ -153,7 +155,7 @@ impl<'s> StabilizationAnalysis<'s> {
         let mut path = SystemPath { first, steps: Vec::new() };
         let (mut at, mut pending) = (first, steps_of(&self.space.successors(first)));
         while let Some(step) = pending.first().copied() {
-            let settles = |it: &Successor| {
+            let settles = |it: &SystemSuccessor| {
                 let is_inner = self.is_inner(at, it.to);
                 is_inner && (it.step == step || !self.is_possible(it.to, step))
             };
@@ -166,7 +168,7 @@ impl<'s> StabilizationAnalysis<'s> {
             }
         }
         if at != first || path.steps.is_empty() {
-            let back = self.search(at, &|it: &Successor| it.to == first);
+            let back = self.search(at, &|it: &SystemSuccessor| it.to == first);
             path.steps.extend(back.expect("a component is strongly connected"));
         }
         path
@@ -185,16 +187,20 @@ impl<'s> StabilizationAnalysis<'s> {
     /// Returns the steps of a shortest walk that begins at `from` and ends with a step that
     /// `is_goal` accepts. Returns `None` if there is no such walk. All steps except the last one
     /// must stay in the component of `from`.
-    fn search(&self, from: u32, is_goal: &dyn Fn(&Successor) -> bool) -> Option<Vec<Successor>> {
+    fn search(
+        &self,
+        from: u32,
+        is_goal: &dyn Fn(&SystemSuccessor) -> bool,
+    ) -> Option<Vec<SystemSuccessor>> {
         let steps = |state| {
-            let next = move |it: &Successor| self.is_inner(from, it.to).then_some(it.to);
+            let next = move |it: &SystemSuccessor| self.is_inner(from, it.to).then_some(it.to);
             Some(self.space.successors(state).into_iter().map(move |it| (it, next(&it))))
         };
         shortest_walk(from, steps, |it, _| is_goal(it))
     }
 }
 
-fn steps_of(successors: &[Successor]) -> BTreeSet<SystemStep> {
+fn steps_of(successors: &[SystemSuccessor]) -> BTreeSet<SystemStep> {
     successors.iter().map(|successor| successor.step).collect()
 }
 
@@ -220,8 +226,8 @@ impl ComponentVerdict {
         let mut lasting: Option<BTreeSet<SystemStep>> = None;
         for member in component.members {
             let successors = space.successors(*member);
-            for Successor { step, to } in &successors {
-                let number = component.of[*to as usize];
+            for SystemSuccessor { step, to } in &successors {
+                let number = component.component_numbers[*to as usize];
                 let is_move = u32::from(step.is_move);
                 if number == component.number {
                     has_inner_step = true;
@@ -232,7 +238,7 @@ impl ComponentVerdict {
                     verdict.moves = verdict.moves.max(is_move + rest);
                 }
             }
-            if space.system.is_fair() {
+            if space.system.assumes_weak_fairness() {
                 let possible = steps_of(&successors);
                 match &mut lasting {
                     Some(lasting) => lasting.retain(|step| possible.contains(step)),

@@ -18,7 +18,7 @@ use crate::stabilization::analysis::{StabilizationAnalysis, SystemPath};
 use crate::stabilization::space::StateSpace;
 
 pub use report::{StabilizationReport, StabilizationViolation};
-pub use system_run::SystemRun;
+pub use system_run::StabilizationRun;
 
 /// Options of a check of self-stabilization.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,20 +72,20 @@ pub fn check_stabilization(
     Ok(StabilizationReport {
         algorithm: config.name.clone(),
         size: system.size(),
-        is_fair: system.is_fair(),
-        states: analysis.space.states,
-        legitimate: u32::try_from(legitimate).expect("states have numbers of 32 bits"),
+        is_fair: system.assumes_weak_fairness(),
+        states: analysis.space.state_count,
+        legitimate_state_count: u32::try_from(legitimate).expect("states have numbers of 32 bits"),
         transitions: analysis.transitions,
         properties,
         violations,
-        moves,
+        max_moves: moves,
         worst_run,
         seconds: started.elapsed().as_secs_f64(),
     })
 }
 
 fn closure_violation(analysis: &StabilizationAnalysis<'_>) -> Option<StabilizationViolation> {
-    let (first, step) = analysis.leaving?;
+    let (first, step) = analysis.closure_violation?;
     let path = SystemPath { first, steps: vec![step] };
     Some(StabilizationViolation {
         property: Property::Closure,
@@ -110,8 +110,9 @@ fn convergence_violation(analysis: &StabilizationAnalysis<'_>) -> Option<Stabili
 }
 
 /// Describes a path of the analysis as a table. If `repeats`, the path is a cycle.
-fn run(analysis: &StabilizationAnalysis<'_>, path: &SystemPath, repeats: bool) -> SystemRun {
-    let mut run = SystemRun::from(analysis.space.system, &analysis.space.decode_state(path.first));
+fn run(analysis: &StabilizationAnalysis<'_>, path: &SystemPath, repeats: bool) -> StabilizationRun {
+    let mut run =
+        StabilizationRun::from(analysis.space.system, &analysis.space.decode_state(path.first));
     for taken in &path.steps {
         run.record_step(analysis.space.system, taken.step, &analysis.space.decode_state(taken.to));
     }

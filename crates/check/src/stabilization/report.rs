@@ -9,7 +9,7 @@ use tenure_core::{Judgement, Property};
 use crate::measure::Measure;
 use crate::measure::report::MeasureValue;
 use crate::report::SerializedJudgements;
-use crate::stabilization::SystemRun;
+use crate::stabilization::StabilizationRun;
 
 /// Result of a check of self-stabilization. The check covers every state of a system.
 #[derive(Clone, Debug)]
@@ -24,7 +24,7 @@ pub struct StabilizationReport {
     /// Number of states.
     pub states: u32,
     /// Number of legitimate states.
-    pub legitimate: u32,
+    pub legitimate_state_count: u32,
     /// Number of possible steps, summed over all states.
     pub transitions: u64,
     /// Judgements of the properties, in the order in which the report shows them.
@@ -32,10 +32,10 @@ pub struct StabilizationReport {
     /// A violation of each violated property.
     pub violations: Vec<StabilizationViolation>,
     /// Greatest number of moves from any state to a legitimate state.
-    pub moves: MeasureValue,
+    pub max_moves: MeasureValue,
     /// A schedule with the greatest number of moves, as a run. `None` if the number of moves has no
     /// bound.
-    pub worst_run: Option<SystemRun>,
+    pub worst_run: Option<StabilizationRun>,
     /// Duration of the check, in seconds.
     pub seconds: f64,
 }
@@ -48,7 +48,7 @@ pub struct StabilizationViolation {
     /// Explanation in one sentence.
     pub explanation: String,
     /// Run that violates the property.
-    pub run: SystemRun,
+    pub run: StabilizationRun,
 }
 
 impl StabilizationReport {
@@ -83,7 +83,7 @@ impl StabilizationReport {
     }
 
     fn moves_in_words(&self) -> String {
-        match self.moves {
+        match self.max_moves {
             MeasureValue::Exactly(moves) => moves.to_string(),
             MeasureValue::AtLeast(moves) => format!("at least {moves}"),
             MeasureValue::Unbounded => "unbounded".to_owned(),
@@ -91,7 +91,7 @@ impl StabilizationReport {
     }
 
     fn head(&self) -> String {
-        let (states, legitimate) = (self.states, self.legitimate);
+        let (states, legitimate) = (self.states, self.legitimate_state_count);
         let schedules = match self.is_fair {
             true => "all that are weakly fair, one step at a time",
             false => "all of a central daemon: one machine moves at a time",
@@ -138,7 +138,7 @@ impl fmt::Display for StabilizationReport {
         for (property, judgement) in &self.properties {
             writeln!(f, "  {property:<24} {judgement}")?;
         }
-        let bound = if self.moves == MeasureValue::Unbounded { "" } else { "at most " };
+        let bound = if self.max_moves == MeasureValue::Unbounded { "" } else { "at most " };
         writeln!(f, "  {:<24} {bound}{}", "moves", self.moves_in_words())?;
         f.write_str(&self.search_size())?;
         for found in &self.violations {
@@ -185,9 +185,9 @@ impl Serialize for StabilizationReport {
         fields.serialize_field("verdict", &self.judgement())?;
         fields.serialize_field("properties", &SerializedJudgements(&self.properties))?;
         fields.serialize_field("states", &self.states)?;
-        fields.serialize_field("legitimate", &self.legitimate)?;
+        fields.serialize_field("legitimate", &self.legitimate_state_count)?;
         fields.serialize_field("transitions", &self.transitions)?;
-        fields.serialize_field("moves", &self.moves)?;
+        fields.serialize_field("moves", &self.max_moves)?;
         fields.serialize_field("counterexample", &self.violations.first())?;
         fields.serialize_field("counterexamples", &self.violations)?;
         fields.end()
@@ -201,7 +201,7 @@ struct Extremes<'a>(&'a StabilizationReport);
 impl Serialize for Extremes<'_> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let Extremes(report) = self;
-        let maximum = Extreme { value: report.moves, run: report.worst_run.as_ref() };
+        let maximum = Extreme { value: report.max_moves, run: report.worst_run.as_ref() };
         let minimum = Extreme { value: MeasureValue::Exactly(0), run: None };
         let mut fields = to.serialize_struct("Extremes", 8)?;
         fields.serialize_field("algorithm", &report.algorithm)?;
@@ -218,16 +218,16 @@ impl Serialize for Extremes<'_> {
 
 struct Extreme<'a> {
     value: MeasureValue,
-    run: Option<&'a SystemRun>,
+    run: Option<&'a StabilizationRun>,
 }
 
 impl Serialize for Extreme<'_> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let mut fields = to.serialize_struct("Extreme", 4)?;
         fields.serialize_field("value", &self.value)?;
-        fields.serialize_field("length", &self.run.map_or(0, SystemRun::length))?;
-        fields.serialize_field("start", &self.run.map(SystemRun::initial_states))?;
-        fields.serialize_field("steps", &self.run.map(SystemRun::steps))?;
+        fields.serialize_field("length", &self.run.map_or(0, StabilizationRun::length))?;
+        fields.serialize_field("start", &self.run.map(StabilizationRun::initial_states))?;
+        fields.serialize_field("steps", &self.run.map(StabilizationRun::steps))?;
         fields.end()
     }
 }

@@ -2,8 +2,8 @@
 
 use tenure_core::stabilization::{StabilizingSystem, SystemStep};
 
-use crate::components::StepGraph;
 use crate::stabilization::StabilizationError;
+use crate::strong_components::StepGraph;
 
 /// All states of a system, numbered from 0. The number of a state is composed of the values of its
 /// variables: each value is one digit, and the number of values of the variable is the base of this
@@ -13,11 +13,11 @@ pub(super) struct StateSpace<'s> {
     /// Number of values of each variable.
     domain_sizes: Vec<u8>,
     /// Number of states.
-    pub(super) states: u32,
+    pub(super) state_count: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Successor {
+pub(super) struct SystemSuccessor {
     pub(super) step: SystemStep,
     pub(super) to: u32,
 }
@@ -34,7 +34,7 @@ impl<'s> StateSpace<'s> {
         let states = domain_sizes.iter().fold(1, product);
         let counted = u32::try_from(states).ok().filter(|_| states <= max);
         let states = counted.ok_or(StabilizationError::TooManyStates { states, max })?;
-        Ok(StateSpace { system, domain_sizes, states })
+        Ok(StateSpace { system, domain_sizes, state_count: states })
     }
 
     pub(super) fn decode_state(&self, mut state: u32) -> Vec<u8> {
@@ -52,31 +52,31 @@ impl<'s> StateSpace<'s> {
         digits.fold(0, |state, (value, base)| state * u32::from(*base) + u32::from(*value))
     }
 
-    pub(super) fn successors(&self, state: u32) -> Vec<Successor> {
+    pub(super) fn successors(&self, state: u32) -> Vec<SystemSuccessor> {
         let mut successors = Vec::new();
         self.system.for_each_step(&self.decode_state(state), &mut |step, after| {
-            successors.push(Successor { step, to: self.encode(after) });
+            successors.push(SystemSuccessor { step, to: self.encode(after) });
         });
         successors
     }
 }
 
 impl StepGraph for StateSpace<'_> {
-    type Step = Successor;
+    type Step = SystemSuccessor;
     type Steps<'g>
-        = std::iter::Rev<std::vec::IntoIter<Successor>>
+        = std::iter::Rev<std::vec::IntoIter<SystemSuccessor>>
     where
         Self: 'g;
 
     fn state_count(&self) -> usize {
-        self.states as usize
+        self.state_count as usize
     }
 
     fn steps_from(&self, state: u32) -> Self::Steps<'_> {
         self.successors(state).into_iter().rev()
     }
 
-    fn target(step: Successor) -> u32 {
+    fn target(step: SystemSuccessor) -> u32 {
         step.to
     }
 }

@@ -7,7 +7,7 @@ use tenure_core::stabilization::{StabilizingSystem, SystemStep};
 
 /// A run of a system.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SystemRun {
+pub struct StabilizationRun {
     rows: Vec<Row>,
     /// True if the last state equals the first one, so that the run can repeat for ever.
     pub(super) repeats: bool,
@@ -31,10 +31,10 @@ struct Cell {
     is_privileged: bool,
 }
 
-impl SystemRun {
+impl StabilizationRun {
     pub(super) fn from(system: &dyn StabilizingSystem, state: &[u8]) -> Self {
         let row = Row { step: None, cells: cells(system, state) };
-        SystemRun { rows: vec![row], repeats: false, legend: system.legend() }
+        StabilizationRun { rows: vec![row], repeats: false, legend: system.legend() }
     }
 
     pub(super) fn record_step(
@@ -86,7 +86,7 @@ fn cells(system: &dyn StabilizingSystem, state: &[u8]) -> Vec<Cell> {
 
 /// Writes the table. The sign `●` precedes the state of the machine that took the step to this row.
 /// The sign `*` follows the state of each machine that has a privilege, because it can move.
-impl fmt::Display for SystemRun {
+impl fmt::Display for StabilizationRun {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let texts = self.rows.iter().flat_map(|row| &row.cells).map(|cell| cell.text.chars());
         let width = texts.map(Iterator::count).max().unwrap_or(0).max(2);

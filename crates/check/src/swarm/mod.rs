@@ -28,7 +28,7 @@ pub struct SwarmConfig {
     /// Number of members of the swarm. It appears only in reports.
     pub members: u64,
     /// Size of the bit table, in bytes.
-    pub bytes: u64,
+    pub table_bytes: u64,
     /// Maximum number of steps of a run. Steps in which only time passes count, too. The search
     /// ends a run that has reached this number of steps.
     pub depth_max: u32,
@@ -38,6 +38,6 @@ impl SwarmConfig {
     /// Creates the default configuration of a member: a table of 256 MiB, and runs of at most
     /// 10,000 steps.
     pub const fn for_member(member: u64, members: u64) -> Self {
-        SwarmConfig { member, members, bytes: BYTES, depth_max: DEPTH }
+        SwarmConfig { member, members, table_bytes: BYTES, depth_max: DEPTH }
     }
 }

@@ -50,8 +50,11 @@ impl CheckPlan {
         let mut result = self.swarm_search(swarm, &rules, None).run(&mut worker, &first)?;
         let ids = (0..first.len()).map(first_id);
         let worlds = ids.zip(&first).map(|(id, (world, key))| (id, world.clone(), *key)).collect();
-        let explored =
-            SearchResult { first: worlds, exceeded: result.exceeded, ..SearchResult::default() };
+        let explored = SearchResult {
+            initial_worlds: worlds,
+            exceeded_bounds: result.exceeded,
+            ..SearchResult::default()
+        };
         let finished =
             FinishedSearch { config: self.config.clone(), rules: Arc::clone(&rules), explored };
         if let Some(SwarmPanic { first, actions, handler, message }) = result.panicked.take() {
@@ -91,11 +94,11 @@ impl CheckPlan {
         SwarmSearch {
             config: &self.config.search,
             stop: self.stop.clone(),
-            bytes: swarm.bytes,
+            bytes: swarm.table_bytes,
             seed: mix_bits(swarm.member),
             depth_max: swarm.depth_max,
             states_max: u64::MAX,
-            wanted,
+            judged_property_bits: wanted,
             forbidden_at_end,
         }
     }
@@ -185,9 +188,9 @@ impl CheckPlan {
             reduced: rules.has_shift_functions || rules.is_symmetric,
             bounds: self.pruning_bounds(&finished.explored),
             has_terms: rules.model.has_terms(),
-            limit: result.limit,
+            reached_limit: result.limit,
             missed_state_probability: missed_state_probability(result.states),
-            bytes: result.bytes_peak,
+            peak_bytes: result.bytes_peak,
             swarm: Some(coverage),
             ..Report::default()
         }
@@ -209,11 +212,13 @@ fn end_violation_mask(kind: PropertyCheckKind, rules: &SearchRules) -> u32 {
         PropertyCheckKind::AlwaysAndAtEnd(index) => layout.end_violation_mask(index),
         PropertyCheckKind::Progress => waiting() | uninformed(),
         PropertyCheckKind::DeadlockFreedom | PropertyCheckKind::StarvationFreedom => waiting(),
-        PropertyCheckKind::CustomLiveness(index) => rules.custom.as_ref().map_or(0, |custom| {
-            let watched = &custom.properties[index];
-            (0..watched.bindings.len())
-                .fold(0, |marks, binding| marks | watched.binding_mask(binding))
-        }),
+        PropertyCheckKind::CustomLiveness(index) => {
+            rules.custom_properties.as_ref().map_or(0, |custom| {
+                let watched = &custom.properties[index];
+                (0..watched.bindings.len())
+                    .fold(0, |marks, binding| marks | watched.binding_mask(binding))
+            })
+        }
     }
 }
 

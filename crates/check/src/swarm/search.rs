@@ -11,9 +11,9 @@ use crate::explore::successor::{
     DROPPED_BIT, ExceededBound, FAULT_LABEL, StepResult, Successor, WorldRef,
 };
 use crate::explore::successors::SuccessorWorker;
-use crate::explore::{annotate_state, panic_message};
+use crate::explore::{panic_message, state_annotations};
 use crate::limits::{ReachedLimit, SearchProgress, StopSignal};
-use crate::model::processes::NOT_FAIR_LABEL;
+use crate::model::protocol_model::NOT_FAIR_LABEL;
 use crate::world::action::{Action, ProcessInput};
 
 /// Number of expanded global states between two reports of progress. At the same time, the search
@@ -34,7 +34,7 @@ pub(super) struct SwarmSearch<'a> {
     pub(super) states_max: u64,
     /// Properties that the search judges in each step, as bits: one bit for each monitor and one
     /// bit for each expression.
-    pub(super) wanted: u32,
+    pub(super) judged_property_bits: u32,
     /// Marks that are forbidden at the end of a run, as bits. A run that can end in a global state
     /// with one of these marks violates a property.
     pub(super) forbidden_at_end: u32,
@@ -161,7 +161,8 @@ impl SwarmRun<'_> {
             self.first = index;
             self.worker.cache.last_handler = None;
             self.result.transitions += 1;
-            let violated = self.worker.custom_violations(world) & self.search.wanted;
+            let violated =
+                self.worker.initial_custom_violations(world) & self.search.judged_property_bits;
             if violated != 0 {
                 self.found(None, ViolatedBits::Step(violated));
             } else if self.insert_first(world, *fingerprint) {
@@ -226,7 +227,8 @@ impl SwarmRun<'_> {
         self.check_limits();
         let stride = self.worker.rules.layout.stride();
         let world = &self.worlds[self.worlds.len() - stride..];
-        let (result, steps, wanted) = (&mut self.result, &mut self.steps, self.search.wanted);
+        let (result, steps, wanted) =
+            (&mut self.result, &mut self.steps, self.search.judged_property_bits);
         let (mut violation, mut must_continue) = (None, false);
         let mut visit = |successor: Successor<'_>| {
             result.transitions += 1;
@@ -235,11 +237,11 @@ impl SwarmRun<'_> {
             if outcome.violated & wanted != 0 && violation.is_none() {
                 violation = Some((successor.action, outcome.violated & wanted));
             }
-            if let Some(bound) = outcome.exceeded {
+            if let Some(bound) = outcome.exceeded_bound {
                 result.exceeded[usize::from(bound == ExceededBound::Term)] = true;
                 return;
             }
-            result.exceeded[0] |= outcome.dropped;
+            result.exceeded[0] |= outcome.has_dropped_message;
             if !result.table.contains(outcome.key) {
                 steps.push(successor.action);
             }
@@ -255,7 +257,7 @@ impl SwarmRun<'_> {
         if !must_continue && self.search.forbidden_at_end != 0 {
             let world = &self.worlds[self.worlds.len() - stride..];
             let marks =
-                annotate_state(self.worker, world, None).marks & self.search.forbidden_at_end;
+                state_annotations(self.worker, world, None).marks & self.search.forbidden_at_end;
             if marks != 0 {
                 return self.found(None, ViolatedBits::End(marks));
             }
@@ -299,7 +301,7 @@ impl SwarmRun<'_> {
         if limits.states.is_some_and(|most| states >= most) {
             self.result.limit = Some(ReachedLimit::States);
         } else if self.search.stop.must_stop_search() {
-            self.result.limit = self.search.stop.limit();
+            self.result.limit = self.search.stop.reached_limit();
         }
         if !self.expanded.is_multiple_of(CHECK_INTERVAL) {
             return;

@@ -9,8 +9,8 @@ use tenure_core::service::{
     resources, shares, snapshot, spanning_tree, termination, wave,
 };
 
-use crate::users::entries::Entries;
-use crate::users::user::{EnabledCommand, Service, User, UserState, Workload};
+use crate::users::entries::RequestLimit;
+use crate::users::user::{CheckableCommand, EnabledCommand, User, UserState, Workload};
 
 /// User of an agreement service. If there is a schedule, the user issues the commands of the
 /// schedule. Without a schedule, the user issues at most [`Workload::entries`] commands. If its
@@ -27,12 +27,12 @@ pub struct AgreementUser<U> {
 /// Returns the parameters of the user of process `at`. If the process is not an initiator, the
 /// number of commands is 0.
 fn user_config(at: ProcessId, workload: &Workload) -> UserModelConfig {
-    let times = match workload.entries(at) {
-        _ if !workload.can_start_election(at) => 0,
-        Entries::AtMost(times) => times,
-        Entries::Unbounded => u32::MAX,
+    let times = match workload.request_limit(at) {
+        _ if !workload.is_initiator(at) => 0,
+        RequestLimit::AtMost(times) => times,
+        RequestLimit::Unbounded => u32::MAX,
     };
-    UserModelConfig { service: workload.service(), at, size: workload.size(), command_count: times }
+    UserModelConfig { service: workload.service(), at, size: workload.size(), work_count: times }
 }
 
 fn enabled<C>(next: Option<C>, is_obligatory: bool) -> Vec<EnabledCommand<C>> {
@@ -41,11 +41,11 @@ fn enabled<C>(next: Option<C>, is_obligatory: bool) -> Vec<EnabledCommand<C>> {
 
 macro_rules! users {
     ($($service:ident),+) => {
-        $(impl Service for $service::Command {
+        $(impl CheckableCommand for $service::Command {
             type Event = $service::Event;
             type User = AgreementUser<$service::User>;
 
-            fn user(at: ProcessId, workload: &Workload) -> Self::User {
+            fn new_user(at: ProcessId, workload: &Workload) -> Self::User {
                 let schedule = workload.schedule(at).map(|schedule| Box::new(schedule.into()));
                 AgreementUser { user: ServiceUser::new(&user_config(at, workload)), schedule }
             }
@@ -73,7 +73,7 @@ users!(
 
 impl<U> User<U::Command> for AgreementUser<U>
 where
-    U: ServiceUser<Command: Service<Event = U::Event> + TryFrom<agreement::Command>>,
+    U: ServiceUser<Command: CheckableCommand<Event = U::Event> + TryFrom<agreement::Command>>,
 {
     fn enabled_commands(&self) -> Vec<EnabledCommand<U::Command>> {
         let Some(schedule) = &self.schedule else {

@@ -39,17 +39,19 @@ impl CheckConfig {
             order: model.order,
             losses: FaultBound::AtMost(faults.losses),
             duplication: faults.duplicates > 0,
-            partition: faults.partition.is_some(),
+            partition: faults.partition_side.is_some(),
             cut_off: false,
-            down: !faults.down.is_empty(),
+            down: !faults.initially_down.is_empty(),
             crashes: match faults.recoveries {
                 0 if faults.crashes > 0 => CrashModel::Stop,
                 0 => CrashModel::None,
                 _ => CrashModel::Recovery,
             },
-            crashed: FaultBound::AtMost(faults.crashes.saturating_add(faults.down.len() as u32)),
+            max_unavailable: FaultBound::AtMost(
+                faults.crashes.saturating_add(faults.initially_down.len() as u32),
+            ),
             false_suspicion: faults.false_suspicions > 0,
-            ..card.system_model()
+            ..card.fault_free_system_model()
         }
     }
 }

@@ -1,26 +1,26 @@
 //! Users of clock synchronisation.
 
 use tenure_core::ProcessId;
-use tenure_core::service::clock::{Command, Event};
+use tenure_core::service::clock_synchronisation::{Command, Event};
 
-use crate::users::entries::Entries;
-use crate::users::user::{EnabledCommand, Service, User, UserState, Workload};
+use crate::users::entries::RequestLimit;
+use crate::users::user::{CheckableCommand, EnabledCommand, User, UserState, Workload};
 
 /// User of clock synchronisation. It requests at most [`Workload::entries`] synchronisations. Once
 /// any process has adjusted its clock, each user waits until its process has adjusted its clock,
 /// too.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ClockUser {
-    left: Entries,
+    left: RequestLimit,
     is_adjusted: bool,
 }
 
-impl Service for Command {
+impl CheckableCommand for Command {
     type Event = Event;
     type User = ClockUser;
 
-    fn user(at: ProcessId, workload: &Workload) -> ClockUser {
-        ClockUser { left: workload.entries(at), is_adjusted: false }
+    fn new_user(at: ProcessId, workload: &Workload) -> ClockUser {
+        ClockUser { left: workload.request_limit(at), is_adjusted: false }
     }
 }
 
@@ -31,7 +31,7 @@ impl User<Command> for ClockUser {
     }
 
     fn on_command(&mut self, _command: &Command) {
-        self.left = self.left.decrement();
+        self.left = self.left.after_request();
     }
 
     fn on_event(&mut self, event: &Event) {

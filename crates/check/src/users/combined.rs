@@ -5,7 +5,7 @@ use tenure_core::ProcessId;
 use tenure_core::service::{election, mutex, office, with_election};
 
 use super::ElectionUser;
-use crate::users::user::{EnabledCommand, Service, User, UserState, Workload};
+use crate::users::user::{CheckableCommand, EnabledCommand, User, UserState, Workload};
 
 /// User of a protocol that provides an election and a second service: a lock or an application.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -17,17 +17,17 @@ pub struct CombinedUser<U> {
 macro_rules! both {
     ($service:ident::$Other:ident of $other:ty $(, for any $c:ident)?
         => $command:ty, $event:ty, |$user:ident| $state:expr) => {
-        impl$(<$c: Service>)? Service for $command {
+        impl$(<$c: CheckableCommand>)? CheckableCommand for $command {
             type Event = $event;
-            type User = CombinedUser<<$other as Service>::User>;
+            type User = CombinedUser<<$other as CheckableCommand>::User>;
 
-            fn user(at: ProcessId, workload: &Workload) -> Self::User {
-                let other = <$other>::user(at, workload);
-                CombinedUser { other, election: election::Command::user(at, workload) }
+            fn new_user(at: ProcessId, workload: &Workload) -> Self::User {
+                let other = <$other>::new_user(at, workload);
+                CombinedUser { other, election: election::Command::new_user(at, workload) }
             }
         }
 
-        impl$(<$c: Service>)? User<$command> for CombinedUser<<$other as Service>::User> {
+        impl$(<$c: CheckableCommand>)? User<$command> for CombinedUser<<$other as CheckableCommand>::User> {
             fn enabled_commands(&self) -> Vec<EnabledCommand<$command>> {
                 let other = self.other.enabled_commands().into_iter();
                 let other = other.map(|enabled| enabled.map($service::Command::$Other));

@@ -3,25 +3,25 @@
 use tenure_core::ProcessId;
 use tenure_core::service::commit::{Command, Event};
 
-use crate::users::entries::Entries;
-use crate::users::user::{EnabledCommand, Service, User, UserState, Workload};
+use crate::users::entries::RequestLimit;
+use crate::users::user::{CheckableCommand, EnabledCommand, User, UserState, Workload};
 
 /// User of transactions. It begins at most [`Workload::entries`] transactions. Once, at any moment,
 /// it may decide to veto all later transactions. A crash of its process revokes the veto. The user
 /// waits while its process does not know the decision on a transaction.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CommitUser {
-    left: Entries,
+    left: RequestLimit,
     is_against: bool,
     is_waiting: bool,
 }
 
-impl Service for Command {
+impl CheckableCommand for Command {
     type Event = Event;
     type User = CommitUser;
 
-    fn user(at: ProcessId, workload: &Workload) -> CommitUser {
-        CommitUser { left: workload.entries(at), is_against: false, is_waiting: false }
+    fn new_user(at: ProcessId, workload: &Workload) -> CommitUser {
+        CommitUser { left: workload.request_limit(at), is_against: false, is_waiting: false }
     }
 }
 
@@ -36,7 +36,7 @@ impl User<Command> for CommitUser {
     fn on_command(&mut self, command: &Command) {
         match command {
             Command::Begin => {
-                self.left = self.left.decrement();
+                self.left = self.left.after_request();
                 self.is_waiting = true;
             }
             Command::Veto => self.is_against = true,

@@ -2,7 +2,7 @@
 
 use tenure_core::ProcessId;
 
-use crate::users::user::{Service, User, UserState};
+use crate::users::user::{CheckableCommand, User, UserState};
 
 /// Activity of the user of a process: idle, waiting, or using a resource such as a lock. A check
 /// can restrict crashes to one phase.
@@ -18,7 +18,7 @@ pub enum UserPhase {
 }
 
 impl UserPhase {
-    fn of<C: Service>(user: &C::User) -> Self {
+    fn of<C: CheckableCommand>(user: &C::User) -> Self {
         if user.enabled_commands().iter().any(|enabled| enabled.is_obligatory) {
             UserPhase::Inside
         } else if user.state() == UserState::Waiting {
@@ -55,16 +55,16 @@ pub enum SaveTiming {
 #[derive(Clone, Debug, Default)]
 pub struct CrashFilter {
     /// Processes that may crash. `None` means all.
-    pub at: Option<Vec<ProcessId>>,
+    pub processes: Option<Vec<ProcessId>>,
     /// Phase of the user during which its process may crash. `None` permits a crash in every phase.
-    pub during: Option<UserPhase>,
+    pub phase: Option<UserPhase>,
 }
 
 impl CrashFilter {
     /// Returns true if the filter permits a crash of the live process `process` now. `user` is the
     /// user of this process.
-    pub(crate) fn allows<C: Service>(&self, process: ProcessId, user: &C::User) -> bool {
-        self.at.as_ref().is_none_or(|named| named.contains(&process))
-            && self.during.is_none_or(|phase| UserPhase::of::<C>(user) == phase)
+    pub(crate) fn allows<C: CheckableCommand>(&self, process: ProcessId, user: &C::User) -> bool {
+        self.processes.as_ref().is_none_or(|named| named.contains(&process))
+            && self.phase.is_none_or(|phase| UserPhase::of::<C>(user) == phase)
     }
 }

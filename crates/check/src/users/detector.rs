@@ -3,17 +3,17 @@
 use tenure_core::ProcessId;
 use tenure_core::service::detector::{Command, Event};
 
-use crate::users::user::{EnabledCommand, Service, User, UserState, Workload};
+use crate::users::user::{CheckableCommand, EnabledCommand, User, UserState, Workload};
 
 /// User of a failure detector. It issues no commands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct DetectorUser;
 
-impl Service for Command {
+impl CheckableCommand for Command {
     type Event = Event;
     type User = DetectorUser;
 
-    fn user(_at: ProcessId, _workload: &Workload) -> DetectorUser {
+    fn new_user(_at: ProcessId, _workload: &Workload) -> DetectorUser {
         DetectorUser
     }
 }

@@ -3,7 +3,7 @@
 use tenure_core::ProcessId;
 use tenure_core::service::election::{Command, Event};
 
-use crate::users::user::{EnabledCommand, Service, User, UserState, Workload};
+use crate::users::user::{CheckableCommand, EnabledCommand, User, UserState, Workload};
 
 /// User of an election. If its process is an initiator, the user may start one election, at any
 /// moment. Once any process knows a leader, every user waits until its process knows the leader.
@@ -29,13 +29,13 @@ enum Knowledge {
     Lost,
 }
 
-impl Service for Command {
+impl CheckableCommand for Command {
     type Event = Event;
     type User = ElectionUser;
 
-    fn user(at: ProcessId, workload: &Workload) -> ElectionUser {
+    fn new_user(at: ProcessId, workload: &Workload) -> ElectionUser {
         ElectionUser {
-            is_initiator: workload.can_start_election(at),
+            is_initiator: workload.is_initiator(at),
             has_single_election: workload.has_single_election(),
             knowledge: Knowledge::None,
         }

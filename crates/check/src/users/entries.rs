@@ -3,17 +3,17 @@
 /// Number of times that the user of a process may use the service. For a lock, this is the number
 /// of requests to enter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Entries {
+pub enum RequestLimit {
     /// The user issues at most this many requests.
     AtMost(u32),
     /// The number of requests has no bound.
     Unbounded,
 }
 
-impl Entries {
+impl RequestLimit {
     /// Returns true if the user may issue another request.
     pub fn has_next(self) -> bool {
-        self != Entries::AtMost(0)
+        self != RequestLimit::AtMost(0)
     }
 
     /// Uses up one request, and returns the number of requests that remain after it.
@@ -22,51 +22,51 @@ impl Entries {
     ///
     /// Panics if no request is left.
     #[must_use]
-    pub fn decrement(self) -> Self {
+    pub fn after_request(self) -> Self {
         match self {
-            Entries::AtMost(left) => {
-                Entries::AtMost(left.checked_sub(1).expect("a user stays within its requests"))
+            RequestLimit::AtMost(left) => {
+                RequestLimit::AtMost(left.checked_sub(1).expect("a user stays within its requests"))
             }
-            Entries::Unbounded => Entries::Unbounded,
+            RequestLimit::Unbounded => RequestLimit::Unbounded,
         }
     }
 }
 
-impl From<u32> for Entries {
+impl From<u32> for RequestLimit {
     fn from(times: u32) -> Self {
-        Entries::AtMost(times)
+        RequestLimit::AtMost(times)
     }
 }
 
 /// Number of requests by the user of each process.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum EntryLimits {
+pub enum RequestLimits {
     /// The same number for every process.
-    Same(Entries),
+    Same(RequestLimit),
     /// One number per process.
-    PerProcess(Vec<Entries>),
+    PerProcess(Vec<RequestLimit>),
 }
 
-impl<E: Into<Entries>> From<E> for EntryLimits {
+impl<E: Into<RequestLimit>> From<E> for RequestLimits {
     fn from(each: E) -> Self {
-        EntryLimits::Same(each.into())
+        RequestLimits::Same(each.into())
     }
 }
 
-impl<const N: usize> From<[u32; N]> for EntryLimits {
+impl<const N: usize> From<[u32; N]> for RequestLimits {
     fn from(times: [u32; N]) -> Self {
-        EntryLimits::PerProcess(times.map(Entries::AtMost).to_vec())
+        RequestLimits::PerProcess(times.map(RequestLimit::AtMost).to_vec())
     }
 }
 
-impl From<&[u32]> for EntryLimits {
+impl From<&[u32]> for RequestLimits {
     fn from(times: &[u32]) -> Self {
-        EntryLimits::PerProcess(times.iter().copied().map(Entries::AtMost).collect())
+        RequestLimits::PerProcess(times.iter().copied().map(RequestLimit::AtMost).collect())
     }
 }
 
-impl From<Vec<Entries>> for EntryLimits {
-    fn from(times: Vec<Entries>) -> Self {
-        EntryLimits::PerProcess(times)
+impl From<Vec<RequestLimit>> for RequestLimits {
+    fn from(times: Vec<RequestLimit>) -> Self {
+        RequestLimits::PerProcess(times)
     }
 }

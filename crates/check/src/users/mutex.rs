@@ -3,15 +3,15 @@
 use tenure_core::ProcessId;
 use tenure_core::service::mutex::{Command, Event};
 
-use crate::users::entries::Entries;
-use crate::users::user::{EnabledCommand, Service, User, UserState, Workload};
+use crate::users::entries::RequestLimit;
+use crate::users::user::{CheckableCommand, EnabledCommand, User, UserState, Workload};
 
 /// User of a lock. It issues at most [`Workload::entries`] requests, and always exits after an
 /// entry.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MutexUser {
     position: Position,
-    left: Entries,
+    left: RequestLimit,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -21,7 +21,7 @@ enum Position {
     Inside,
 }
 
-impl Service for Command {
+impl CheckableCommand for Command {
     type Event = Event;
     type User = MutexUser;
 
@@ -29,8 +29,8 @@ impl Service for Command {
         matches!(event, Event::Entered { .. })
     }
 
-    fn user(at: ProcessId, workload: &Workload) -> MutexUser {
-        MutexUser { position: Position::Outside, left: workload.entries(at) }
+    fn new_user(at: ProcessId, workload: &Workload) -> MutexUser {
+        MutexUser { position: Position::Outside, left: workload.request_limit(at) }
     }
 }
 
@@ -50,7 +50,7 @@ impl User<Command> for MutexUser {
     fn on_command(&mut self, command: &Command) {
         match command {
             Command::Enter => {
-                self.left = self.left.decrement();
+                self.left = self.left.after_request();
                 self.position = Position::Waiting;
             }
             Command::Exit => self.position = Position::Outside,

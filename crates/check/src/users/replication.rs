@@ -1,10 +1,10 @@
 //! Users of a replicated list.
 
 use tenure_core::ProcessId;
-use tenure_core::service::replication::{Command, Event};
+use tenure_core::service::replicated_list::{Command, Event};
 
-use crate::users::entries::Entries;
-use crate::users::user::{EnabledCommand, Service, User, UserState, Workload};
+use crate::users::entries::RequestLimit;
+use crate::users::user::{CheckableCommand, EnabledCommand, User, UserState, Workload};
 
 /// User of a replicated list. [`Workload::entries`] is the maximum number of values that it writes.
 /// It waits for the outcome of each write.
@@ -13,17 +13,17 @@ pub struct ReplicationUser {
     /// Next value to write. No two users write the same value, unless one of them writes more than
     /// 100 values.
     next: u64,
-    left: Entries,
+    left: RequestLimit,
     is_waiting: bool,
 }
 
-impl Service for Command {
+impl CheckableCommand for Command {
     type Event = Event;
     type User = ReplicationUser;
 
-    fn user(at: ProcessId, workload: &Workload) -> ReplicationUser {
+    fn new_user(at: ProcessId, workload: &Workload) -> ReplicationUser {
         let next = u64::from(at.number()) * 100 + 1;
-        ReplicationUser { next, left: workload.entries(at), is_waiting: false }
+        ReplicationUser { next, left: workload.request_limit(at), is_waiting: false }
     }
 }
 
@@ -37,7 +37,7 @@ impl User<Command> for ReplicationUser {
 
     fn on_command(&mut self, _command: &Command) {
         self.next += 1;
-        self.left = self.left.decrement();
+        self.left = self.left.after_request();
         self.is_waiting = true;
     }
 

@@ -1,6 +1,6 @@
 //! Application messages that carry the protocol's logical clock.
 
-use tenure_core::{Protocol, Timestamped};
+use tenure_core::{ExposesLogicalClock, Protocol};
 
 /// Functions that read and update the logical clock of a [`Timestamped`] protocol. A check uses
 /// these functions only if application messages carry this clock.
@@ -9,7 +9,7 @@ pub(crate) struct StampingFunctions<P: Protocol> {
     pub(crate) observe: fn(&mut P, u64),
 }
 
-impl<P: Timestamped> StampingFunctions<P> {
+impl<P: ExposesLogicalClock> StampingFunctions<P> {
     pub(crate) fn new() -> Self {
         StampingFunctions { clock: P::clock, observe: P::observe }
     }

@@ -3,8 +3,8 @@
 use tenure_core::ProcessId;
 use tenure_core::service::stream::{Command, Event};
 
-use crate::users::entries::Entries;
-use crate::users::user::{EnabledCommand, Service, User, UserState, Workload};
+use crate::users::entries::RequestLimit;
+use crate::users::user::{CheckableCommand, EnabledCommand, User, UserState, Workload};
 
 /// User of a channel. [`Workload::entries`] is the maximum number of items that it sends to each
 /// peer.
@@ -17,14 +17,14 @@ pub struct ChannelUser {
     next: Vec<(ProcessId, u64, u64)>,
 }
 
-impl Service for Command {
+impl CheckableCommand for Command {
     type Event = Event;
     type User = ChannelUser;
 
-    fn user(at: ProcessId, workload: &Workload) -> ChannelUser {
-        let most = match workload.entries(at) {
-            Entries::AtMost(most) => u64::from(most),
-            Entries::Unbounded => u64::MAX,
+    fn new_user(at: ProcessId, workload: &Workload) -> ChannelUser {
+        let most = match workload.request_limit(at) {
+            RequestLimit::AtMost(most) => u64::from(most),
+            RequestLimit::Unbounded => u64::MAX,
         };
         let peers = (0..workload.size()).map(ProcessId).filter(|peer| *peer != at);
         ChannelUser { next: peers.map(|peer| (peer, 1, most)).collect() }

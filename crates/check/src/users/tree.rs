@@ -1,25 +1,25 @@
 //! Users of a spanning tree.
 
 use tenure_core::ProcessId;
-use tenure_core::service::tree::{Command, Event};
+use tenure_core::service::leader_tree::{Command, Event};
 
-use crate::users::entries::Entries;
-use crate::users::user::{EnabledCommand, Service, User, UserState, Workload};
+use crate::users::entries::RequestLimit;
+use crate::users::user::{CheckableCommand, EnabledCommand, User, UserState, Workload};
 
 /// User of a spanning tree. [`Workload::entries`] is the maximum number of trees that the user
 /// requests. Once any process has joined a tree, each user waits until its process joins the tree.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SpanningTreeUser {
-    left: Entries,
+    left: RequestLimit,
     has_joined: bool,
 }
 
-impl Service for Command {
+impl CheckableCommand for Command {
     type Event = Event;
     type User = SpanningTreeUser;
 
-    fn user(at: ProcessId, workload: &Workload) -> SpanningTreeUser {
-        SpanningTreeUser { left: workload.entries(at), has_joined: false }
+    fn new_user(at: ProcessId, workload: &Workload) -> SpanningTreeUser {
+        SpanningTreeUser { left: workload.request_limit(at), has_joined: false }
     }
 }
 
@@ -30,7 +30,7 @@ impl User<Command> for SpanningTreeUser {
     }
 
     fn on_command(&mut self, _command: &Command) {
-        self.left = self.left.decrement();
+        self.left = self.left.after_request();
     }
 
     fn on_event(&mut self, _event: &Event) {

@@ -9,13 +9,13 @@ pub use tenure_core::service::user::UserState;
 use tenure_core::{ProcessId, Protocol};
 use tenure_trace::{RecordableProtocol, ServiceCommand, ServiceEvent};
 
-use crate::users::entries::Entries;
+use crate::users::entries::RequestLimit;
 
 /// Commands of a service, with a model of the users that issue them.
 ///
 /// Implemented for the commands of every service of `tenure-core`. A protocol with its own commands
 /// implements this trait for them: see `examples/03_check.rs`.
-pub trait Service: ServiceCommand + Eq + Hash + Send + Sync {
+pub trait CheckableCommand: ServiceCommand + Eq + Hash + Send + Sync {
     /// Event that the service reports to its user.
     type Event: ServiceEvent + Clone + Debug + Eq + Hash + Send + Sync + 'static;
     /// Model of the user of one process.
@@ -31,25 +31,25 @@ pub trait Service: ServiceCommand + Eq + Hash + Send + Sync {
     }
 
     /// Creates the user of the process `at`. The user issues commands according to the workload.
-    fn user(at: ProcessId, workload: &Workload) -> Self::User;
+    fn new_user(at: ProcessId, workload: &Workload) -> Self::User;
 }
 
 /// A protocol that the checker can run. The trait is implemented for every protocol that can be
 /// recorded in a trace and whose commands implement [`Service`].
 pub trait Checkable:
-    RecordableProtocol + Protocol<Command: Service<Event = <Self as Protocol>::Event>>
+    RecordableProtocol + Protocol<Command: CheckableCommand<Event = <Self as Protocol>::Event>>
 {
 }
 
-impl<P: RecordableProtocol + Protocol<Command: Service<Event = <P as Protocol>::Event>>> Checkable
-    for P
+impl<P: RecordableProtocol + Protocol<Command: CheckableCommand<Event = <P as Protocol>::Event>>>
+    Checkable for P
 {
 }
 
 /// Commands that the users may issue: how many requests, and which users may start elections.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Workload {
-    pub(crate) entries: Vec<Entries>,
+    pub(crate) entries: Vec<RequestLimit>,
     pub(crate) initiators: Vec<ProcessId>,
     pub(crate) has_single_election: bool,
     pub(crate) size: u32,
@@ -69,12 +69,12 @@ impl Workload {
 
     /// Returns the number of times that the user of `at` may request to enter. If the service is
     /// not a lock, returns the number of times that the user may use the service.
-    pub fn entries(&self, at: ProcessId) -> Entries {
+    pub fn request_limit(&self, at: ProcessId) -> RequestLimit {
         self.entries[at.index()]
     }
 
     /// Returns true if the user of `at` may start an election, or may use an agreement service.
-    pub fn can_start_election(&self, at: ProcessId) -> bool {
+    pub fn is_initiator(&self, at: ProcessId) -> bool {
         self.initiators.contains(&at)
     }
 
@@ -96,7 +96,7 @@ impl Workload {
 }
 
 /// Model of the user of one process: an automaton that issues commands and receives events.
-pub trait User<C: Service>: Clone + Debug + Eq + Hash + Send + Sync + 'static {
+pub trait User<C: CheckableCommand>: Clone + Debug + Eq + Hash + Send + Sync + 'static {
     /// Returns the commands that the user may issue now.
     fn enabled_commands(&self) -> Vec<EnabledCommand<C>>;
 

@@ -24,14 +24,14 @@ pub(crate) fn initial_worlds(
     let boots: Vec<Vec<StepOutcome>> = all_processes
         .map(|at| {
             if down.contains(&at) {
-                let local = model.down(at);
+                let local = model.initially_down_state(at);
                 return vec![StepOutcome { local, packets: Vec::new(), observation: 0, weight: 0 }];
             }
-            model.boots(at)
+            model.boot_outcomes(at)
         })
         .collect();
     let monitors: Vec<Interned> =
-        (0..layout.monitors).map(|index| model.first_monitor(index)).collect();
+        (0..layout.monitor_count).map(|index| model.initial_monitor_state(index)).collect();
     let mut indices = vec![0; boots.len()];
     let mut worlds = Vec::new();
     loop {
@@ -71,7 +71,7 @@ fn assemble(
                 continue;
             }
             let slot = layout.link_slot(packet.from, packet.to, false);
-            let pushed = rules.network.push(world[slot], *id).unwrap_or(EMPTY_QUEUE);
+            let pushed = rules.network.queue_with_appended(world[slot], *id).unwrap_or(EMPTY_QUEUE);
             if pushed == EMPTY_QUEUE {
                 return Err(CheckError::BootMessages { process: ProcessId::from_index(process) });
             }
@@ -80,7 +80,7 @@ fn assemble(
         if outcome.observation == 0 {
             continue;
         }
-        for index in 0..layout.monitors {
+        for index in 0..layout.monitor_count {
             let slot = layout.monitor_slot(index);
             let judged = rules.model.judge(index, world[slot], outcome.observation);
             let judged = judged.map_err(|violation| CheckError::ViolatedByBoot { violation })?;

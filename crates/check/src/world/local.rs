@@ -5,10 +5,10 @@ use tenure_trace::MuteState;
 
 use crate::reduce::shifts::ShiftFunctions;
 use crate::reduce::symmetry::{Renaming, SymmetryFunctions};
-use crate::users::user::{Checkable, Service};
+use crate::users::user::{Checkable, CheckableCommand};
 use crate::world::step_queue::StepQueue;
 
-pub(crate) type UserOf<P> = <<P as Protocol>::Command as Service>::User;
+pub(crate) type UserOf<P> = <<P as Protocol>::Command as CheckableCommand>::User;
 
 /// Local state: the part of a global state that belongs to one process.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -25,7 +25,7 @@ pub(crate) struct LocalState<P: Checkable> {
     /// Bits of the peers that the failure detector of this process suspects.
     pub(crate) suspected: u32,
     /// Steps that have not ended. Empty if steps take no time.
-    pub(crate) steps: StepQueue<P>,
+    pub(crate) unfinished_steps: StepQueue<P>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -122,7 +122,7 @@ impl<P: Checkable> LocalState<P> {
     /// end.
     pub(crate) fn disarm_timer(&mut self, timer: &P::Timer) {
         disarm_timer(&mut self.timers, timer);
-        self.steps.disarm_timer(timer);
+        self.unfinished_steps.disarm_timer(timer);
     }
 
     pub(crate) fn smallest_timestamp(
@@ -137,7 +137,7 @@ impl<P: Checkable> LocalState<P> {
             }
             Lifecycle::Up(_) | Lifecycle::Mute { .. } | Lifecycle::Postponed { .. } => None,
         };
-        let in_steps = self.steps.smallest_timestamp(shifts, config);
+        let in_steps = self.unfinished_steps.smallest_timestamp(shifts, config);
         [in_process, in_stable, in_steps].into_iter().flatten().min()
     }
 
@@ -153,7 +153,7 @@ impl<P: Checkable> LocalState<P> {
         if let Some(saved) = self.lifecycle.saved_mut() {
             (shifts.shift_stable)(config, saved, by);
         }
-        self.steps.shift_timestamps(shifts, config, by);
+        self.unfinished_steps.shift_timestamps(shifts, config, by);
     }
 
     pub(crate) fn renamed(&self, symmetry: &SymmetryFunctions<P>, names: &Renaming) -> Self {
@@ -171,7 +171,7 @@ impl<P: Checkable> LocalState<P> {
             user: self.user.clone(),
             past: names.permuted(&self.past),
             suspected: names.renamed_set(self.suspected),
-            steps: self.steps.renamed(symmetry, names),
+            unfinished_steps: self.unfinished_steps.renamed(symmetry, names),
         }
     }
 }

@@ -32,13 +32,13 @@ pub(crate) struct StateLayout {
     pub(crate) size: usize,
     /// True if the applications of the processes have links of their own, in addition to the links
     /// of the protocol.
-    pub(crate) application: bool,
+    pub(crate) has_application_links: bool,
     /// Number of monitors.
-    pub(crate) monitors: usize,
+    pub(crate) monitor_count: usize,
     /// Monitors that also judge the end of a run, as bits. Each of them has a mark.
     pub(crate) monitors_of_ends: u32,
     /// Number of properties written as expressions.
-    pub(crate) custom: usize,
+    pub(crate) custom_property_count: usize,
     /// True if processes detect restarts of their peers. Each process then has two slots for
     /// restarted peers.
     pub(crate) detects_restarts: bool,
@@ -85,7 +85,7 @@ impl StateLayout {
     }
 
     pub(crate) fn link_count(self) -> usize {
-        self.size * self.size * if self.application { 2 } else { 1 }
+        self.size * self.size * if self.has_application_links { 2 } else { 1 }
     }
 
     /// Returns the slot of the link between two processes. If `application` is true, returns the
@@ -128,13 +128,13 @@ impl StateLayout {
     /// expressions. The expression of a property contains variables. The slot states for which
     /// values of these variables an event is still due.
     pub(crate) fn custom_slot(self, index: usize) -> usize {
-        self.monitor_slot(self.monitors) + index
+        self.monitor_slot(self.monitor_count) + index
     }
 
     /// Returns the slot that contains a set of peers, one bit per peer. The set contains each peer
     /// whose new session this process has not detected yet.
     pub(crate) fn undetected_restarts_slot(self, process: usize) -> usize {
-        self.custom_slot(self.custom) + process
+        self.custom_slot(self.custom_property_count) + process
     }
 
     /// Returns the slot that contains one peer, encoded as one bit. This process has suspected the
@@ -146,7 +146,8 @@ impl StateLayout {
     /// Returns the slot that identifies the next prescribed step: its index in the list of all
     /// prescribed steps, plus 1. The slot contains 0 if no step is prescribed any more.
     pub(crate) fn forced_step_slot(self) -> usize {
-        self.custom_slot(self.custom) + if self.detects_restarts { 2 * self.size } else { 0 }
+        self.custom_slot(self.custom_property_count)
+            + if self.detects_restarts { 2 * self.size } else { 0 }
     }
 
     /// Returns the number of integers that represent a global state.
@@ -214,10 +215,10 @@ mod tests {
         let (application, detects_restarts, has_election) = (true, true, false);
         let layout = StateLayout {
             size: 3,
-            application,
-            monitors: 2,
+            has_application_links: application,
+            monitor_count: 2,
             monitors_of_ends: 0,
-            custom: 1,
+            custom_property_count: 1,
             detects_restarts,
             has_election,
             has_forced_steps: true,
@@ -246,10 +247,10 @@ mod tests {
     fn only_monitors_of_ends_have_marks() {
         let layout = StateLayout {
             size: 29,
-            application: false,
-            monitors: 32,
+            has_application_links: false,
+            monitor_count: 32,
             monitors_of_ends: 1 << 31 | 0b101,
-            custom: 0,
+            custom_property_count: 0,
             detects_restarts: false,
             has_election: false,
             has_forced_steps: false,

@@ -11,7 +11,7 @@ use crate::reduce::symmetry::Renaming;
 
 /// A message on a link. `from` and `to` are the indices of its sender and its receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct InFlightMessage {
+pub(crate) struct Packet {
     pub(crate) from: u32,
     pub(crate) to: u32,
     /// Id of the content; 0 for a message between applications.
@@ -26,13 +26,13 @@ pub(crate) struct InFlightMessage {
 
 /// Assigns ids to the messages in flight that the search finds, and to the queues of such messages.
 #[derive(Debug)]
-pub(crate) struct NetworkInterner {
+pub(crate) struct QueueInterner {
     order: ChannelOrder,
     is_timed: bool,
     /// Maximum number of messages in flight on a link.
     link_capacity: usize,
     /// Messages in flight, each with the fingerprint of its content.
-    packets: Interner<(InFlightMessage, u64)>,
+    packets: Interner<(Packet, u64)>,
     /// Queues of links, as ids of messages in flight.
     queues: Interner<Vec<u32>>,
     /// Causal pasts: see [`CausalityTracking`](crate::model::causality::CausalityTracking).
@@ -70,10 +70,10 @@ pub(crate) struct QueueFacts {
     pub(crate) is_urgent: bool,
 }
 
-impl NetworkInterner {
+impl QueueInterner {
     /// Creates an interner without messages. A link holds at most `link_capacity` messages.
     pub(crate) fn new(order: ChannelOrder, is_timed: bool, link_capacity: usize) -> Self {
-        NetworkInterner {
+        QueueInterner {
             order,
             is_timed,
             link_capacity,
@@ -86,7 +86,7 @@ impl NetworkInterner {
 
     /// Returns the id of a message in flight. `message` is the fingerprint of the content of the
     /// message, or 0 for a message between applications.
-    pub(crate) fn intern_packet(&self, packet: InFlightMessage, message: u64) -> u32 {
+    pub(crate) fn intern_packet(&self, packet: Packet, message: u64) -> u32 {
         let past = if packet.past == 0 { 0 } else { self.pasts.fingerprint(packet.past) };
         let content = (packet.from, packet.to, message, past, packet.min_delay, packet.max_delay);
         self.packets
@@ -94,7 +94,7 @@ impl NetworkInterner {
             .id
     }
 
-    pub(crate) fn packet_by_id(&self, id: u32) -> InFlightMessage {
+    pub(crate) fn packet_by_id(&self, id: u32) -> Packet {
         self.packets.get(id).0
     }
 
@@ -122,7 +122,7 @@ impl NetworkInterner {
     }
 
     /// Appends a message to a queue. Returns `None` if the link is full.
-    pub(crate) fn push(&self, queue: u32, packet: u32) -> Option<Interned> {
+    pub(crate) fn queue_with_appended(&self, queue: u32, packet: u32) -> Option<Interned> {
         let mut content = self.packets_in(queue);
         if content.len() >= self.link_capacity {
             return None;
@@ -150,7 +150,7 @@ impl NetworkInterner {
 
     /// Returns the queue with a second copy of the message `packet`. Returns `None` if the link is
     /// full or the queue does not contain the message.
-    pub(crate) fn with_duplicate(&self, queue: u32, packet: u32) -> Option<Interned> {
+    pub(crate) fn queue_with_duplicate(&self, queue: u32, packet: u32) -> Option<Interned> {
         let mut content = self.packets_in(queue);
         if content.len() >= self.link_capacity {
             return None;
@@ -163,7 +163,7 @@ impl NetworkInterner {
     /// Returns the queue to which this queue changes when one unit of time passes. Panics if a
     /// message must be delivered before.
     pub(crate) fn after_time_unit(&self, queue: u32) -> Interned {
-        self.mapped(queue, |(mut packet, message)| {
+        self.queue_with_mapped_messages(queue, |(mut packet, message)| {
             packet.min_delay = packet.min_delay.saturating_sub(1);
             packet.max_delay =
                 packet.max_delay.checked_sub(1).expect("time does not pass while a message is due");
@@ -172,10 +172,10 @@ impl NetworkInterner {
     }
 
     /// Returns the queue with every message replaced by the result of `change`.
-    pub(crate) fn mapped(
+    pub(crate) fn queue_with_mapped_messages(
         &self,
         queue: u32,
-        change: impl Fn((InFlightMessage, u64)) -> (InFlightMessage, u64),
+        change: impl Fn((Packet, u64)) -> (Packet, u64),
     ) -> Interned {
         let mut content = self.packets_in(queue);
         for packet in &mut content {
@@ -268,7 +268,7 @@ impl NetworkInterner {
 
     /// Returns the fairness label of a delivery. All deliveries on a FIFO link have the same label.
     /// On a reordering link, all deliveries of messages with the same content have the same label.
-    fn label_of(&self, packet: InFlightMessage) -> u32 {
+    fn label_of(&self, packet: Packet) -> u32 {
         let link = u64::from(packet.from) << 32 | u64::from(packet.to);
         let application = u64::from(packet.message == 0);
         match self.order {
@@ -282,9 +282,8 @@ impl NetworkInterner {
 mod tests {
     use super::*;
 
-    fn packet(network: &NetworkInterner, message: u32) -> u32 {
-        let packet =
-            InFlightMessage { from: 0, to: 1, message, past: 0, min_delay: 0, max_delay: 0 };
+    fn packet(network: &QueueInterner, message: u32) -> u32 {
+        let packet = Packet { from: 0, to: 1, message, past: 0, min_delay: 0, max_delay: 0 };
         network.intern_packet(packet, u64::from(message) * 77)
     }
 
@@ -294,10 +293,14 @@ mod tests {
 
     #[test]
     fn fifo_link_delivers_head_and_loses_any() {
-        let network = NetworkInterner::new(ChannelOrder::Fifo, false, 4);
+        let network = QueueInterner::new(ChannelOrder::Fifo, false, 4);
         let (one, two) = (packet(&network, 1), packet(&network, 2));
-        let queue = network.push(network.push(0, one).unwrap().id, two).unwrap();
-        let other = network.push(network.push(0, two).unwrap().id, one).unwrap();
+        let queue = network
+            .queue_with_appended(network.queue_with_appended(0, one).unwrap().id, two)
+            .unwrap();
+        let other = network
+            .queue_with_appended(network.queue_with_appended(0, two).unwrap().id, one)
+            .unwrap();
         assert_ne!(queue, other);
         let facts = network.queue_facts(queue.id);
         assert_eq!((facts.items.len(), ready(&facts)), (2, 1));
@@ -306,13 +309,17 @@ mod tests {
 
     #[test]
     fn reordering_link_is_a_multiset() {
-        let network = NetworkInterner::new(ChannelOrder::Reordered, false, 4);
+        let network = QueueInterner::new(ChannelOrder::Reordered, false, 4);
         let (one, two) = (packet(&network, 1), packet(&network, 2));
-        let queue = network.push(network.push(0, one).unwrap().id, two).unwrap();
-        let other = network.push(network.push(0, two).unwrap().id, one).unwrap();
+        let queue = network
+            .queue_with_appended(network.queue_with_appended(0, one).unwrap().id, two)
+            .unwrap();
+        let other = network
+            .queue_with_appended(network.queue_with_appended(0, two).unwrap().id, one)
+            .unwrap();
         assert_eq!(queue, other);
         assert_eq!(ready(&network.queue_facts(queue.id)), 2);
-        let duplicated = network.with_duplicate(queue.id, one).unwrap();
+        let duplicated = network.queue_with_duplicate(queue.id, one).unwrap();
         assert_eq!(
             network.queue_facts(duplicated.id).items.len(),
             2,
@@ -322,21 +329,20 @@ mod tests {
 
     #[test]
     fn full_link_accepts_nothing() {
-        let network = NetworkInterner::new(ChannelOrder::Fifo, false, 1);
+        let network = QueueInterner::new(ChannelOrder::Fifo, false, 1);
         let one = packet(&network, 1);
-        let queue = network.push(0, one).unwrap();
-        assert_eq!(network.push(queue.id, one), None);
-        assert_eq!(network.with_duplicate(queue.id, one), None);
+        let queue = network.queue_with_appended(0, one).unwrap();
+        assert_eq!(network.queue_with_appended(queue.id, one), None);
+        assert_eq!(network.queue_with_duplicate(queue.id, one), None);
     }
 
     #[test]
     fn fifo_link_keeps_order_in_synchronous_time() {
-        let network = NetworkInterner::new(ChannelOrder::Fifo, true, 4);
-        let slow =
-            InFlightMessage { from: 0, to: 1, message: 1, past: 0, min_delay: 2, max_delay: 3 };
-        let fast = InFlightMessage { message: 2, min_delay: 0, max_delay: 1, ..slow };
-        let first = network.push(0, network.intern_packet(slow, 1)).unwrap();
-        let both = network.push(first.id, network.intern_packet(fast, 2)).unwrap();
+        let network = QueueInterner::new(ChannelOrder::Fifo, true, 4);
+        let slow = Packet { from: 0, to: 1, message: 1, past: 0, min_delay: 2, max_delay: 3 };
+        let fast = Packet { message: 2, min_delay: 0, max_delay: 1, ..slow };
+        let first = network.queue_with_appended(0, network.intern_packet(slow, 1)).unwrap();
+        let both = network.queue_with_appended(first.id, network.intern_packet(fast, 2)).unwrap();
         let last = network.packet_by_id(network.packets_in(both.id)[1]);
         assert_eq!((last.min_delay, last.max_delay), (2, 3));
         assert!(!network.queue_facts(both.id).is_urgent);

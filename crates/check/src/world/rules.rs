@@ -6,11 +6,11 @@ use std::sync::Arc;
 use tenure_core::ChannelOrder;
 
 use crate::custom::CustomProperties;
-use crate::model::Model;
+use crate::model::SearchModel;
 use crate::reduce::deliveries::LocalDelivery;
 use crate::reduce::id_hash::IdSet;
 use crate::world::action::Action;
-use crate::world::network::NetworkInterner;
+use crate::world::network::QueueInterner;
 use crate::world::{FaultCounts, LimitedFault, StateLayout};
 
 /// A step that the configuration prescribes.
@@ -29,7 +29,7 @@ pub(crate) struct SearchRules {
     /// True if time is synchronous.
     pub(crate) is_timed: bool,
     /// True if all processes step together in rounds of one unit of time.
-    pub(crate) rounds: bool,
+    pub(crate) has_rounds: bool,
     /// Maximum number of each fault per run.
     pub(crate) budget: FaultCounts,
     /// True if the check explores crashes that happen in the middle of a step: the process has
@@ -48,7 +48,7 @@ pub(crate) struct SearchRules {
     pub(crate) excluded_deliveries: Option<Arc<IdSet<LocalDelivery>>>,
     /// Number of renamings of processes, including the identity, under which the search merges
     /// global states. 1 without symmetry reduction.
-    pub(crate) renamings: usize,
+    pub(crate) renaming_count: usize,
     /// True if the check uses symmetry reduction, even if the identity is the only renaming.
     pub(crate) is_symmetric: bool,
     pub(crate) has_term_bound: bool,
@@ -71,9 +71,9 @@ pub(crate) struct SearchRules {
     /// True if the graph stores weights of a measure instead of fairness labels.
     pub(crate) stores_weights: bool,
     /// Properties written as expressions. `None` if the search judges none.
-    pub(crate) custom: Option<Arc<CustomProperties>>,
-    pub(crate) model: Arc<dyn Model>,
-    pub(crate) network: Arc<NetworkInterner>,
+    pub(crate) custom_properties: Option<Arc<CustomProperties>>,
+    pub(crate) model: Arc<dyn SearchModel>,
+    pub(crate) network: Arc<QueueInterner>,
 }
 
 impl SearchRules {

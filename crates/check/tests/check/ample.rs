@@ -285,7 +285,7 @@ fn limited_search_claims_no_depth() {
         check.always(LeaderAgreement::new()).max_states(20)
     };
     let (plain, reduced) = (check().run(), check().reducing_by_ample_sets().run());
-    assert!(reduced.reduced && reduced.limit.is_some(), "{reduced}");
+    assert!(reduced.reduced && reduced.reached_limit.is_some(), "{reduced}");
     assert!(plain.to_string().contains("within depth"), "{plain}");
     assert!(!reduced.to_string().contains("within depth"), "{reduced}");
 }

@@ -14,11 +14,11 @@ use tenure_algorithms::channel::{Fifo, fifo};
 use tenure_algorithms::election::{Bully, bully};
 use tenure_check::{Check, Checkable, Report, ViolationKind};
 use tenure_core::monitors::{OnApplication, OneTreePerWave, TransactionAtomicity, WriteDurability};
-use tenure_core::service::clock;
+use tenure_core::service::clock_synchronisation;
 use tenure_core::service::election::{Command, Event};
 use tenure_core::{
-    Effects, Group, Monitor, Observation, ProcessId, ProcessSet, Property, Protocol,
-    TICKS_PER_UNIT, Term, Verdict, Violation,
+    DetectorVerdict, Effects, Group, Monitor, Observation, ProcessId, ProcessSet, Property,
+    Protocol, TICKS_PER_UNIT, Term, Violation,
 };
 use tenure_trace::TraceVerifier;
 
@@ -58,8 +58,13 @@ impl Protocol for DetectorElection {
 
     fn on_message(&mut self, _: ProcessId, (): (), _: &mut impl Effects<Self>) {}
 
-    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
-        if verdict == Verdict::Trust {
+    fn on_suspicion(
+        &mut self,
+        peer: ProcessId,
+        verdict: DetectorVerdict,
+        fx: &mut impl Effects<Self>,
+    ) {
+        if verdict == DetectorVerdict::Trust {
             self.suspected.remove(peer);
             return;
         }
@@ -300,7 +305,7 @@ fn synchronising(size: u32, clock_readings: u32) -> Check<Plain<Berkeley>> {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct ZeroSum(i64);
 
-impl Monitor<clock::Command, clock::Event> for ZeroSum {
+impl Monitor<clock_synchronisation::Command, clock_synchronisation::Event> for ZeroSum {
     fn property(&self) -> Property {
         Property::Custom("balance")
     }
@@ -308,9 +313,9 @@ impl Monitor<clock::Command, clock::Event> for ZeroSum {
     fn observe(
         &mut self,
         _: ProcessId,
-        seen: Observation<'_, clock::Command, clock::Event>,
+        seen: Observation<'_, clock_synchronisation::Command, clock_synchronisation::Event>,
     ) -> Result<(), Violation> {
-        if let Observation::Event(clock::Event::Adjusted { by, .. }) = seen {
+        if let Observation::Event(clock_synchronisation::Event::Adjusted { by, .. }) = seen {
             self.0 += by;
         }
         Ok(())
@@ -347,7 +352,7 @@ fn clock_adjustments_sum_to_zero_and_survive_crashes() {
 #[test]
 fn reliable_channel_hides_loss_and_duplication() {
     fn over<A: Application + Checkable>(inner: A::Config) -> Check<Any<A>> {
-        let around = fifo::Config::around(under_detector_election(inner));
+        let around = fifo::Config::with_inner_config(under_detector_election(inner));
         let check = Check::with(2, Second(fifo::Config { window: 1, ..around }));
         check
             .entries([1, 0])

@@ -33,7 +33,7 @@ pub(crate) fn over_channel<P: Protocol>(config: P::Config) -> ServiceCheck<Fifo<
 where
     Fifo<P>: SumMember<Sum: Checkable, Config = fifo::Config<P::Config>>,
 {
-    let config = fifo::Config { window: 2, ..fifo::Config::around(config) };
+    let config = fifo::Config { window: 2, ..fifo::Config::with_inner_config(config) };
     with::<Fifo<P>>(2, config).in_flight_per_link(2)
 }
 

@@ -2,7 +2,7 @@
 //! the independent model in `tests/independent/generals.rs`.
 
 use tenure_algorithms::Variants;
-use tenure_algorithms::byzantine::OralMessages;
+use tenure_algorithms::byzantine::OralMessagesGeneral;
 use tenure_algorithms::byzantine::oral_messages::{Config, VariantId};
 use tenure_check::{CheckLimits, GeneralsConfig, Judgement, Report, check_generals};
 
@@ -11,7 +11,7 @@ use crate::independent::searches::generals::{Rule, Verdicts, messages, verdicts}
 fn check(size: u32, liars: u32, variant: Option<VariantId>) -> Report {
     let variants = variant.into_iter().fold(Variants::none(), Variants::with);
     let config = GeneralsConfig::new("byzantine-generals", size, liars);
-    check_generals::<OralMessages>(&config, &Config { liars, variants })
+    check_generals::<OralMessagesGeneral>(&config, &Config { tolerated_liars: liars, variants })
 }
 
 fn judged(report: &Report) -> Verdicts {
@@ -50,7 +50,7 @@ fn one_lie_of_three_generals_misleads_the_loyal_lieutenant() {
     let report = check(3, 1, None);
     let found = report.counterexample("validity").expect("IC2 is violated");
     assert_eq!(
-        found.steps(),
+        found.step_inputs(),
         [
             "P1 proposes 1",
             "P2 receives attack from P1",
@@ -71,7 +71,7 @@ fn one_lie_of_three_generals_misleads_the_loyal_lieutenant() {
 fn lying_commander_divides_lieutenants_that_obey_directly() {
     let report = check(4, 1, Some(VariantId::ObeysDirectly));
     let found = report.counterexample("agreement").expect("IC1 is violated");
-    assert_eq!(found.steps()[..2], ["P1 proposes 0", "P1 proposes 1"], "it orders both");
+    assert_eq!(found.step_inputs()[..2], ["P1 proposes 0", "P1 proposes 1"], "it orders both");
     let expected = "IC1: P4 obeys attack (1), P2 obeys retreat (0), P3 obeys attack (1) after one \
                     lie of P1";
     assert_eq!(found.explanation, expected);
@@ -80,19 +80,22 @@ fn lying_commander_divides_lieutenants_that_obey_directly() {
 #[test]
 fn runs_have_as_many_messages_as_the_card_states() {
     for (size, liars) in [(3, 0), (3, 1), (4, 1), (5, 1), (7, 2), (10, 3)] {
-        let card = OralMessages::card(size, liars);
+        let card = OralMessagesGeneral::card(size, liars);
         assert_eq!(card.message_count, messages(size.into(), liars.into()), "{size}, {liars}");
     }
     // A run has one step for each message, and one for the order of the commander.
-    assert_eq!(u64::from(check(4, 1, None).depth), OralMessages::card(4, 1).message_count + 1);
+    assert_eq!(
+        u64::from(check(4, 1, None).depth),
+        OralMessagesGeneral::card(4, 1).message_count + 1
+    );
 }
 
 #[test]
 fn searches_stop_at_their_limits() {
     let mut config = GeneralsConfig::new("byzantine-generals", 4, 1);
     config.limits = CheckLimits { states: Some(20), ..config.limits };
-    let right = Config { liars: 1, variants: Variants::none() };
-    let report = check_generals::<OralMessages>(&config, &right);
+    let right = Config { tolerated_liars: 1, variants: Variants::none() };
+    let report = check_generals::<OralMessagesGeneral>(&config, &right);
     assert_eq!(report.judgement_of("agreement"), Judgement::Incomplete);
 }
 
@@ -100,11 +103,11 @@ fn searches_stop_at_their_limits() {
 /// runs.
 #[test]
 fn limited_search_claims_no_depth() {
-    let generals = Config { liars: 1, variants: Variants::none() };
+    let generals = Config { tolerated_liars: 1, variants: Variants::none() };
     let limited = |states| {
         let mut config = GeneralsConfig::new("byzantine-generals", 3, 1);
         config.limits = CheckLimits { states: Some(states), ..config.limits };
-        check_generals::<OralMessages>(&config, &generals)
+        check_generals::<OralMessagesGeneral>(&config, &generals)
     };
     let reports = (1..=check(3, 1, None).states).map(limited);
     let undecided: Vec<Report> = reports.filter(|it| it.counterexamples.is_empty()).collect();

@@ -87,7 +87,7 @@ impl AlgorithmVisitor for Case {
         let is_plain = card.timing == Timing::Asynchronous && card.detection == DetectorClass::None;
         let plain = is_plain.then(|| self.check::<P>(&config, false))?;
         // A search that reached its limit has no judgement that the test could compare.
-        let is_limited = plain.as_ref().is_ok_and(|plain| plain.limit.is_some());
+        let is_limited = plain.as_ref().is_ok_and(|plain| plain.reached_limit.is_some());
         (!is_limited).then(|| [plain, self.check::<P>(&config, true)])
     }
 

@@ -5,7 +5,7 @@
 
 use tenure_algorithms::compose::{Coordinated, MutexOnly, coordinated};
 use tenure_algorithms::election::{Raft, raft};
-use tenure_algorithms::mutex::EntryDurations;
+use tenure_algorithms::mutex::ExpiringEntryDurations;
 use tenure_check::Report;
 use tenure_core::monitors::MutualExclusion;
 use tenure_core::{Delay, ProcessId, TICKS_PER_UNIT};
@@ -17,22 +17,27 @@ type Lock = MutexOnly<Coordinated<Raft>>;
 
 /// Returns durations that are just long enough for mutual exclusion if messages take no time. The
 /// lease is longer than the renewal interval, and the reservation is longer than the lease.
-fn times() -> EntryDurations {
+fn times() -> ExpiringEntryDurations {
     let [lease, expiry, renewal] = [2, 3, 1].map(Delay::units);
-    EntryDurations { lease, expiry, renewal, request_modulus: 1 }
+    ExpiringEntryDurations {
+        lease,
+        reservation: expiry,
+        renewal_interval: renewal,
+        request_modulus: 1,
+    }
 }
 
 /// Checks three processes. A partition separates P1 from P2 and P3. The partition may begin at any
 /// moment, and does not end. Each side then suspects the other side.
-fn partitioned(times: Option<EntryDurations>, entries: [u32; 3]) -> Report {
+fn partitioned(times: Option<ExpiringEntryDurations>, entries: [u32; 3]) -> Report {
     let election = raft::Config {
-        election: Delay::between_units(3, 4),
-        heartbeat: Delay::units(1),
-        lease: Delay::units(1),
+        election_timeout: Delay::between_units(3, 4),
+        heartbeat_interval: Delay::units(1),
+        lease_duration: Delay::units(1),
         heartbeat_modulus: 1,
         ..raft::Config::plain(3, TICKS_PER_UNIT)
     };
-    let config = coordinated::Config { election, times };
+    let config = coordinated::Config { election, entry_durations: times };
     let check = with::<Lock>(3, config).entries(entries).initiators([]);
     let check =
         check.fifo().detecting_failures().term_max(2).in_flight_per_link(2).synchronous(0..=0);
@@ -49,7 +54,7 @@ fn partition_keeps_mutual_exclusion_with_accurate_clocks() {
 /// too early.
 #[test]
 fn missing_entry_expiry_is_unsafe() {
-    let at_once = EntryDurations { expiry: Delay::units(0), ..times() };
+    let at_once = ExpiringEntryDurations { reservation: Delay::units(0), ..times() };
     for times in [None, Some(at_once)] {
         violates(&partitioned(times, [1, 1, 0]), "mutual-exclusion");
     }

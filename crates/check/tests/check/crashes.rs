@@ -120,7 +120,7 @@ fn crash_filters_restrict_process_and_phase() {
     assert_eq!(cell(one().crashing_while(UserPhase::Inside)), Fine, "no other process waits");
     let two = || of::<Central>(3).entries([0, 1, 1]).crashing(1);
     let report = two().crashing_while(UserPhase::Inside).starvation_free().run();
-    let steps = report.counterexample("starvation-freedom").expect("P3 starves").steps();
+    let steps = report.counterexample("starvation-freedom").expect("P3 starves").step_inputs();
     let known = [
         "P2 asks to enter",
         "P3 asks to enter",

@@ -48,7 +48,7 @@ fn agree<P: Checkable>(
     own: ExpressionProperty,
     expected: Judgement,
 ) {
-    let (theirs, ours) = (built_in(check()).run(), check().custom(own.clone()).run());
+    let (theirs, ours) = (built_in(check()).run(), check().custom_property(own.clone()).run());
     assert_eq!(result(&theirs), result(&ours), "{}:\n{theirs}\n{ours}", own.text());
     assert_eq!(ours.judgement(), expected, "{}", own.text());
 }
@@ -140,9 +140,12 @@ fn elections_agree_with_monitors() {
     let property = election(PropertyForm::Never, leaders, 2);
     agree(bully, |it| it.always(OneLeader::new(LeaderScope::Overall)), property, Violated);
     let fifo = || with::<ChangRoberts>(3, rings(&ids)).fifo();
-    assert_eq!(fifo().custom(election(PropertyForm::LeadsTo, told, 3)).run().judgement(), Holds);
+    assert_eq!(
+        fifo().custom_property(election(PropertyForm::LeadsTo, told, 3)).run().judgement(),
+        Holds
+    );
     let lossy = || fifo().losing(1);
-    let report = lossy().custom(election(PropertyForm::LeadsTo, told, 3)).run();
+    let report = lossy().custom_property(election(PropertyForm::LeadsTo, told, 3)).run();
     assert_eq!(report.judgement(), lossy().requiring_progress().run().judgement());
     assert_eq!(report.judgement(), Violated);
 }
@@ -150,7 +153,7 @@ fn elections_agree_with_monitors() {
 #[test]
 fn states_and_messages_are_read() {
     let check = || Check::<Textbook>::of(2).fifo();
-    let judged = |form, text| check().custom(lock(form, text, 2)).run();
+    let judged = |form, text| check().custom_property(lock(form, text, 2)).run();
     let holds = [
         (PropertyForm::Always, "inside(p) => state(p).phase = Inside"),
         (PropertyForm::Always, "waiting(p) = (state(p).phase = Waiting)"),
@@ -176,8 +179,9 @@ fn states_and_messages_are_read() {
 
 #[test]
 fn initial_state_is_judged() {
-    let report =
-        Check::<Textbook>::of(2).custom(lock(PropertyForm::Always, "waiting(P2)", 2)).run();
+    let report = Check::<Textbook>::of(2)
+        .custom_property(lock(PropertyForm::Always, "waiting(P2)", 2))
+        .run();
     let found = report.shortest_counterexample().expect("no process waits first");
     assert_eq!((found.length(), found.kind), (0, ViolationKind::Step));
     assert_eq!(found.explanation, "waiting(P2) is false here");
@@ -187,7 +191,7 @@ fn initial_state_is_judged() {
 fn counterexample_names_property_and_values() {
     let check = Check::<Textbook>::with(2, Mistake::NoTieBreakReply).fifo();
     let property = lock(PropertyForm::Never, "inside(p) & inside(q) & p != q", 2);
-    let report = check.custom(property).run();
+    let report = check.custom_property(property).run();
     let found = report.shortest_counterexample().expect("both enter");
     let name = "never inside(p) & inside(q) & p != q";
     assert_eq!(found.property, Property::Custom(name));
@@ -199,7 +203,8 @@ fn counterexample_names_property_and_values() {
 #[test]
 fn fairness_decides_liveness() {
     let property = || lock(PropertyForm::LeadsTo, "waiting(p) ~> inside(p)", 2);
-    let judged = |fairness| Check::<Textbook>::of(2).custom(property()).fairness(fairness).run();
+    let judged =
+        |fairness| Check::<Textbook>::of(2).custom_property(property()).fairness(fairness).run();
     let none = judged(Fairness::None);
     assert_eq!(none.judgement(), Violated);
     let found = none.shortest_counterexample().expect("the run stops");
@@ -270,7 +275,7 @@ impl Protocol for Toggling {
 fn strong_fairness_takes_steps_that_weak_fairness_may_skip() {
     let judged = |fairness| {
         let property = lock(PropertyForm::LeadsTo, "waiting(p) ~> inside(p)", 1);
-        Check::<Toggling>::of(1).custom(property).fairness(fairness).run()
+        Check::<Toggling>::of(1).custom_property(property).fairness(fairness).run()
     };
     let weak = judged(Fairness::Weak);
     let found = weak.shortest_counterexample().expect("the timer is always cancelled");
@@ -286,7 +291,7 @@ fn strong_fairness_takes_steps_that_weak_fairness_may_skip() {
 #[test]
 fn run_that_may_stay_in_initial_state_is_explained() {
     let property = lock(PropertyForm::Eventually, "inside(p)", 2);
-    let report = Check::<Textbook>::with(2, Mistake::None).custom(property).run();
+    let report = Check::<Textbook>::with(2, Mistake::None).custom_property(property).run();
     let found = report.shortest_counterexample().unwrap_or_else(|| panic!("{report}"));
     let (kind, repeats) = (found.kind, found.run.repeats_from);
     assert_eq!((kind, repeats, found.length()), (ViolationKind::End, None, 0), "{found}");
@@ -310,14 +315,14 @@ fn symmetry_is_off_for_named_processes() {
     let symmetric = || plain().symmetric_in(clients);
     let mirrored = ["crashed(P3) & sent(grant, P1, P2)", "crashed(P2) & sent(grant, P1, P3)"];
     let results = mirrored.map(|text| {
-        let report = symmetric().custom(lock(PropertyForm::Never, text, 3)).run();
+        let report = symmetric().custom_property(lock(PropertyForm::Never, text, 3)).run();
         assert!(!report.reduced, "{text}");
         result(&report)
     });
     assert_eq!(results, [(Violated, Some(3)); 2]);
     let count = || lock(PropertyForm::Always, "count(p: inside(p)) <= 1", 3);
-    let reduced = symmetric().custom(count()).run();
-    let plain = plain().custom(count()).run();
+    let reduced = symmetric().custom_property(count()).run();
+    let plain = plain().custom_property(count()).run();
     assert!(reduced.reduced && reduced.states < plain.states);
     assert_eq!(reduced.judgement(), plain.judgement());
 }
@@ -330,8 +335,8 @@ fn ample_sets_are_off_for_own_properties() {
     // never in flight together.
     let property =
         election(PropertyForm::Never, "in_flight(election, P1) & in_flight(election, P2)", 3);
-    let reduced = check().reducing_by_ample_sets().custom(property.clone()).run();
-    let plain = check().custom(property).run();
+    let reduced = check().reducing_by_ample_sets().custom_property(property.clone()).run();
+    let plain = check().custom_property(property).run();
     assert_eq!((reduced.judgement(), reduced.states), (plain.judgement(), plain.states));
     assert_eq!(reduced.judgement(), Violated);
     assert!(!reduced.reduced);
@@ -341,17 +346,18 @@ fn ample_sets_are_off_for_own_properties() {
 fn timestamps_are_not_shifted_for_numbers_of_states() {
     let property = lock(PropertyForm::Never, "state(p).clock > 4", 2);
     let check = || Check::<Textbook>::of(2).entries(3).fifo().shifting_timestamps();
-    let report = check().custom(property).run();
+    let report = check().custom_property(property).run();
     assert_eq!(report.judgement(), Violated);
     assert!(!report.reduced);
-    let report = check().custom(lock(PropertyForm::Never, "inside(P1) & inside(P2)", 2)).run();
+    let report =
+        check().custom_property(lock(PropertyForm::Never, "inside(P1) & inside(P2)", 2)).run();
     assert!(report.holds() && report.reduced);
 }
 
 #[test]
 fn rejects_too_many_bindings() {
     let property = lock(PropertyForm::LeadsTo, "waiting(p) & waiting(q) ~> inside(r)", 4);
-    let error = of::<Central>(4).custom(property).try_run().expect_err("64 bindings");
+    let error = of::<Central>(4).custom_property(property).try_run().expect_err("64 bindings");
     assert!(error.to_string().starts_with("too many values of the free variables"), "{error}");
 }
 

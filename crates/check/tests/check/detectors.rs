@@ -13,12 +13,12 @@ use tenure_algorithms::election::{Bully, bully};
 use tenure_algorithms::mutex::RepairedRing;
 use tenure_check::{Check, Checkable, Report, ViolationKind};
 use tenure_core::monitors::{
-    HighestRankLeads, LeaderAgreement, LeaderScope, MutualExclusion, OneLeader, StrongAccuracy,
+    BestRankLeads, LeaderAgreement, LeaderScope, MutualExclusion, OneLeader, StrongAccuracy,
     StrongCompleteness,
 };
 use tenure_core::service::detector::{Command, Event};
 use tenure_core::{
-    Algorithm, Delay, Effects, Group, ProcessId, Protocol, Rank, TICKS_PER_UNIT, Verdict,
+    Algorithm, Delay, DetectorVerdict, Effects, Group, ProcessId, Protocol, Rank, TICKS_PER_UNIT,
 };
 
 use crate::by_service::variants;
@@ -34,7 +34,12 @@ const SHORT_TIMEOUT: u32 = 3;
 
 fn config(timeout: u32) -> Config {
     let timeout = Delay::units(timeout.into()).max;
-    Config { period: Delay::units(2), timeout, increment: TICKS_PER_UNIT, max_timeout: timeout }
+    Config {
+        period: Delay::units(2),
+        initial_timeout: timeout,
+        increment: TICKS_PER_UNIT,
+        max_timeout: timeout,
+    }
 }
 
 fn complete<P>(check: Check<P>, size: u32) -> Report
@@ -110,7 +115,7 @@ fn bully_agrees_with_heartbeat_detector() {
     let check =
         bully(SUFFICIENT_TIMEOUT, &[]).crashing(1).always_and_at_end(LeaderAgreement::new());
     let ranks: Vec<Rank> = (1..=2).map(Rank::from_id).collect();
-    let check = check.always_and_at_end(HighestRankLeads::new(ranks)).requiring_progress();
+    let check = check.always_and_at_end(BestRankLeads::new(ranks)).requiring_progress();
     check.always(OneLeader::new(LeaderScope::Overall)).run().assert_holds();
 }
 
@@ -168,7 +173,12 @@ impl Protocol for SuspicionEcho {
 
     fn on_message(&mut self, _: ProcessId, (): (), _: &mut impl Effects<Self>) {}
 
-    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
+    fn on_suspicion(
+        &mut self,
+        peer: ProcessId,
+        verdict: DetectorVerdict,
+        fx: &mut impl Effects<Self>,
+    ) {
         fx.emit(Event { peer, verdict });
     }
 }
@@ -206,7 +216,7 @@ impl Protocol for SessionBlindHeartbeat {
 }
 
 fn inside(fx: &mut impl Effects<SessionBlindHeartbeat>) -> impl Effects<Heartbeat> {
-    fx.wrap(|message| message, |timer| timer, Some)
+    fx.child_effects(|message| message, |timer| timer, Some)
 }
 
 type Echoing = WithDetector<Either<Heartbeat, SessionBlindHeartbeat>, SuspicionEcho>;

@@ -47,7 +47,7 @@ fn crash_breaks_ring_and_recovery_restores_it() {
 #[test]
 fn unconverged_start_is_unsafe_but_live() {
     let start = [State { own: 0, left: 0 }, State { own: 1, left: 0 }];
-    let config = Config { start: start.into(), ..Config::default() };
+    let config = Config { initial_states: start.into(), ..Config::default() };
     let report = with_properties(with::<DijkstraRing>(2, config).fifo().in_flight_per_link(1));
     violates(&report, "mutual-exclusion");
     holds(&report, "starvation-freedom");

@@ -112,7 +112,10 @@ fn two_named<P: SumMember<Sum: Mutex>>(
     second: [&str; 2],
 ) -> Check<OrderedLocks<P::Sum>> {
     let names = Arc::new([first, second].map(lock_names));
-    Check::with(2, ordered_locks::Config { names, inner: P::sum_config(inner) })
+    Check::with(
+        2,
+        ordered_locks::Config { lock_names_by_process: names, inner: P::sum_config(inner) },
+    )
 }
 
 /// Processes acquire several named locks. Each name has its own permission lock or token lock,
@@ -144,7 +147,7 @@ fn named_permission_and_token_locks_deadlock_only_in_opposite_orders() {
 fn named(second: [&str; 2], third: [&str; 2]) -> Check<OrderedLocks<<Central as SumMember>::Sum>> {
     let names = Arc::new([second, second, third].map(lock_names));
     let inner = Central::sum_config(central::Config::default());
-    let config = ordered_locks::Config { names, inner };
+    let config = ordered_locks::Config { lock_names_by_process: names, inner };
     Check::with(3, config).entries([0, 1, 1])
 }
 

@@ -3,7 +3,9 @@
 
 use serde::{Deserialize, Serialize};
 use tenure_algorithms::application::Application;
-use tenure_core::{Effects, Group, Label, Labelled, ProcessId, Protocol, Term, TimerRole, Verdict};
+use tenure_core::{
+    DetectorVerdict, Effects, Group, Label, Labelled, ProcessId, Protocol, Term, TimerRole,
+};
 
 /// Combines two protocols `A` and `B`: a process runs either `A` or `B`. This type also combines
 /// the configurations, saved states, messages and timers of the two protocols.
@@ -103,7 +105,12 @@ where
         }
     }
 
-    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
+    fn on_suspicion(
+        &mut self,
+        peer: ProcessId,
+        verdict: DetectorVerdict,
+        fx: &mut impl Effects<Self>,
+    ) {
         match self {
             First(process) => process.on_suspicion(peer, verdict, &mut in_first(fx)),
             Second(process) => process.on_suspicion(peer, verdict, &mut in_second(fx)),
@@ -136,7 +143,7 @@ where
     A: Protocol,
     B: Protocol<Command = A::Command, Event = A::Event>,
 {
-    fx.wrap(First, First, Some)
+    fx.child_effects(First, First, Some)
 }
 
 fn in_second<A, B>(fx: &mut impl Effects<Either<A, B>>) -> impl Effects<B>
@@ -144,5 +151,5 @@ where
     A: Protocol,
     B: Protocol<Command = A::Command, Event = A::Event>,
 {
-    fx.wrap(Second, Second, Some)
+    fx.child_effects(Second, Second, Some)
 }

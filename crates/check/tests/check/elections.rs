@@ -8,7 +8,7 @@ use tenure_algorithms::election::{
     Bully, ChangRoberts, HirschbergSinclair, bully, chang_roberts, hirschberg_sinclair,
 };
 use tenure_check::Check;
-use tenure_core::monitors::{HighestRankLeads, LeaderAgreement, LeaderScope, OneLeader};
+use tenure_core::monitors::{BestRankLeads, LeaderAgreement, LeaderScope, OneLeader};
 use tenure_core::{Algorithm, Election, ProcessId, Rank, TICKS_PER_UNIT};
 
 use crate::by_service::{ServiceCheck, variants, with};
@@ -19,7 +19,7 @@ pub(crate) fn ranks(ids: &[u32]) -> Arc<[Rank]> {
 }
 
 pub(crate) fn with_properties<P: Election>(check: Check<P>, ids: &[u32]) -> Check<P> {
-    let validity = HighestRankLeads::new(ranks(ids).to_vec());
+    let validity = BestRankLeads::new(ranks(ids).to_vec());
     check.always_and_at_end(LeaderAgreement::new()).always_and_at_end(validity).requiring_progress()
 }
 

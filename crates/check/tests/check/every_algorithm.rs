@@ -17,7 +17,7 @@ use tenure_algorithms::catalogue::{
 };
 use tenure_check::{Check, Checkable, Judgement, Report};
 use tenure_core::monitors::{
-    AgreementMonitor, Fencing, HighestRankLeads, LeaderAgreement, LocalMutualExclusion,
+    AgreementMonitor, BestRankLeads, Fencing, LeaderAgreement, LocalMutualExclusion,
     MutualExclusion, OneLeaderPerGroup,
 };
 use tenure_core::{
@@ -56,7 +56,8 @@ struct Case {
 impl Case {
     fn run(self) -> Report {
         let channel = if self.scope == OverTheChannel { "fifo:" } else { "" };
-        let parameters = Parameters { number_modulus: 1, ..Parameters::plain(self.size()) };
+        let parameters =
+            Parameters { sequence_number_modulus: 1, ..Parameters::plain(self.size()) };
         catalogue::visit(&format!("{channel}{}", self.name), &parameters, self)
             .unwrap_or_else(|error| panic!("{self:?}: {error}"))
     }
@@ -181,7 +182,7 @@ impl AlgorithmVisitor for Case {
         check = check.always_and_at_end(LeaderAgreement::new()).requiring_progress();
         if card.promises.contains(&Property::Validity) {
             let ranks = Parameters::plain(self.size()).ranks;
-            check = check.always_and_at_end(HighestRankLeads::new(ranks.to_vec()));
+            check = check.always_and_at_end(BestRankLeads::new(ranks.to_vec()));
         }
         if card.promises.contains(&Property::OneLeaderPerGroup) {
             check = check.always_and_at_end(OneLeaderPerGroup::new());

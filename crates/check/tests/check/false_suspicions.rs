@@ -57,12 +57,12 @@ impl AlgorithmVisitor for Suspect {
 
 /// Returns true if the algorithm keeps its promises although a live process may be suspected.
 fn permits_wrong_suspicions(card: &Card) -> bool {
-    let around = SystemModel { false_suspicion: true, ..card.system_model() };
+    let around = SystemModel { false_suspicion: true, ..card.fault_free_system_model() };
     card.unmet_assumptions(&around).next().is_none()
 }
 
 fn parameters() -> Parameters {
-    Parameters { number_modulus: 1, ..Parameters::plain(2) }
+    Parameters { sequence_number_modulus: 1, ..Parameters::plain(2) }
 }
 
 fn judge(name: &str) -> Option<Judgement> {

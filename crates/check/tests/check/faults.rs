@@ -245,7 +245,8 @@ fn reliable_channel_fixes_order_loss_and_duplication_rows() {
         Fifo<P>: SumMember<Config = fifo::Config<P::Config>> + Mutex,
     {
         [([0, 1], 2), ([1, 1], 1)].map(|(entries, room)| {
-            let config = fifo::Config { window: 1, ..fifo::Config::around(inner.clone()) };
+            let config =
+                fifo::Config { window: 1, ..fifo::Config::with_inner_config(inner.clone()) };
             let check = with::<Fifo<P>>(2, config).entries(entries).in_flight_per_link(room);
             cell(check.losing(1).duplicating(1))
         })

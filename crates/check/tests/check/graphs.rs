@@ -112,7 +112,7 @@ impl AlgorithmVisitor for Explore<'_> {
             check = match promise {
                 Property::Validity => {
                     let ranks = Parameters::plain(self.case.size()).ranks;
-                    let validity = tenure_core::monitors::HighestRankLeads::new(ranks.to_vec());
+                    let validity = tenure_core::monitors::BestRankLeads::new(ranks.to_vec());
                     check.always_and_at_end(validity)
                 }
                 Property::OneLeaderPerTerm => check.always(OneLeader::new(LeaderScope::PerTerm)),

@@ -10,8 +10,8 @@ use tenure_check::{Check, Report};
 use tenure_core::monitors::{LeaderAgreement, LeaderScope, OneLeader};
 use tenure_core::service::election::{Command, Event};
 use tenure_core::{
-    Algorithm, Card, Delay, Effects, Election, Group, Input, ProcessId, Protocol, Rank,
-    TICKS_PER_UNIT, TimerRole, Verdict,
+    Algorithm, Card, Delay, DetectorVerdict, Effects, Election, Group, Input, ProcessId, Protocol,
+    Rank, TICKS_PER_UNIT, TimerRole,
 };
 
 use crate::catalogue::{violated, violates};
@@ -29,7 +29,7 @@ struct ResigningElection<E: Election> {
 impl<E: Election> ResigningElection<E> {
     fn take(&mut self, input: Input<E>, fx: &mut impl Effects<Self>) {
         let ((), news) =
-            fx.lift(|message| message, |timer| timer, |fx| self.election.step(input, fx));
+            fx.run_child(|message| message, |timer| timer, |fx| self.election.step(input, fx));
         for event in news {
             match event {
                 Event::Elected { leader, .. } => self.leads = leader == self.me,
@@ -55,7 +55,7 @@ impl<E: Election> Protocol for ResigningElection<E> {
         fx: &mut impl Effects<Self>,
     ) -> Self {
         let (election, _) =
-            fx.lift(|message| message, |timer| timer, |fx| E::boot(group, config, stable, fx));
+            fx.run_child(|message| message, |timer| timer, |fx| E::boot(group, config, stable, fx));
         let (me, fakes_resignation) = (group.me(), *fakes_resignation);
         ResigningElection { me, election, leads: false, fakes_resignation }
     }
@@ -70,7 +70,7 @@ impl<E: Election> Protocol for ResigningElection<E> {
             (true, false) => self.take(Input::Command(Command::Resign), fx),
             (true, true) => {
                 let mut another = self.election.clone();
-                fx.lift(
+                fx.run_child(
                     |message| message,
                     |timer| timer,
                     |fx| another.on_command(Command::Resign, fx),
@@ -91,7 +91,12 @@ impl<E: Election> Protocol for ResigningElection<E> {
         E::timer_role(timer)
     }
 
-    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
+    fn on_suspicion(
+        &mut self,
+        peer: ProcessId,
+        verdict: DetectorVerdict,
+        fx: &mut impl Effects<Self>,
+    ) {
         self.take(Input::Suspicion { peer, verdict }, fx);
     }
 }
@@ -127,9 +132,9 @@ const P3: ProcessId = ProcessId(2);
 /// user requests an election transfers its leadership.
 fn timed(fakes_resignation: bool) -> Check<Resigning> {
     let config = raft::Config {
-        election: Delay::between_units(3, 4),
-        heartbeat: Delay::units(1),
-        lease: Delay::units(1),
+        election_timeout: Delay::between_units(3, 4),
+        heartbeat_interval: Delay::units(1),
+        lease_duration: Delay::units(1),
         heartbeat_modulus: 1,
         variants: Variants::none(),
     };

@@ -3,7 +3,7 @@
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::mutex::{Lamport, lamport};
-use tenure_check::{Entries, ViolationKind};
+use tenure_check::{RequestLimit, ViolationKind};
 use tenure_core::monitors::Fencing;
 
 use crate::by_service::{ServiceCheck, with};
@@ -53,7 +53,8 @@ fn endless_requests_starve_none() {
     let sound =
         [None, Some(lamport::VariantId::AnyMessage), Some(lamport::VariantId::SuppressedReplies)];
     for switch in sound {
-        let check = lamport(2, switch).entries(Entries::Unbounded).shifting_timestamps().fifo();
+        let check =
+            lamport(2, switch).entries(RequestLimit::Unbounded).shifting_timestamps().fifo();
         assert!(states(check) > 50, "{switch:?}");
     }
 }
@@ -61,7 +62,7 @@ fn endless_requests_starve_none() {
 #[test]
 fn missing_tie_break_deadlocks_with_endless_requests() {
     let other_first = lamport(2, Some(lamport::VariantId::ClockOnlyOtherFirst));
-    let report = other_first.entries(Entries::Unbounded).shifting_timestamps().fifo().run();
+    let report = other_first.entries(RequestLimit::Unbounded).shifting_timestamps().fifo().run();
     violates(&report, "starvation-freedom");
     let found = report.counterexample("starvation-freedom").expect("violated property");
     assert_eq!((found.length(), found.kind), (2, ViolationKind::Deadlock));

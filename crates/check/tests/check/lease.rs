@@ -5,7 +5,7 @@
 use std::ops::RangeInclusive;
 
 use tenure_algorithms::mutex::lease::{Config, VariantId};
-use tenure_algorithms::mutex::{EntryDurations, Lease};
+use tenure_algorithms::mutex::{ExpiringEntryDurations, Lease};
 use tenure_algorithms::reduction::ElectionFromMutex;
 use tenure_check::{Check, Judgement};
 use tenure_core::monitors::{Fencing, LeaderScope, MutualExclusion, OneLeader};
@@ -16,8 +16,8 @@ use crate::catalogue::violates;
 
 fn config(switches: &[VariantId]) -> Config {
     let plain = Config::plain(TICKS_PER_UNIT);
-    let times = EntryDurations { request_modulus: 1, ..plain.times };
-    Config { times, variants: variants(switches), ..plain }
+    let times = ExpiringEntryDurations { request_modulus: 1, ..plain.durations };
+    Config { durations: times, variants: variants(switches), ..plain }
 }
 
 /// Returns a check in synchronous time. The latency of a message is within `latency`, in units.

@@ -111,8 +111,12 @@ fn counterexample_with_choices_replays_in_every_engine() {
     let leased = config(&mistake);
     let folder = tempfile::tempdir().expect("a folder");
     let header = Header::new("leased", Service::Mutex, 2, TraceSource::Node);
-    let nodes =
-        tenure_runtime::follow::<Leased>(&schedule, |_| leased.clone(), folder.path(), &header);
+    let nodes = tenure_runtime::run_schedule_on_nodes::<Leased>(
+        &schedule,
+        |_| leased.clone(),
+        folder.path(),
+        &header,
+    );
     let nodes = merge_files(nodes.expect("each step is possible")).expect("traces of one run");
     let checker = with::<Leased>(2, leased.clone()).follow(&schedule);
     let file = folder.path().join("simulated.ndjson");

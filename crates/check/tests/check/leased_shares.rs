@@ -49,7 +49,8 @@ impl Case<'_> {
     fn run(&self) -> Report {
         let variants = self.variants.iter().map(ToString::to_string).collect();
         let size = self.entries.len() as u32;
-        let parameters = Parameters { number_modulus: 1, variants, ..Parameters::plain(size) };
+        let parameters =
+            Parameters { sequence_number_modulus: 1, variants, ..Parameters::plain(size) };
         let report = catalogue::visit("leased-shares", &parameters, *self);
         report.unwrap_or_else(|error| panic!("{self:?}: {error}"))
     }

@@ -5,7 +5,7 @@
 //! confirmed. They change only if the algorithm or the checker changes.
 
 use tenure_algorithms::mutex::{Central, Raymond, RicartAgrawala, TokenRing, raymond};
-use tenure_check::{Check, Entries, ViolationKind};
+use tenure_check::{Check, RequestLimit, ViolationKind};
 use tenure_core::monitors::{Bypass, MutualExclusion};
 use tenure_core::tree::TreeShape;
 
@@ -21,10 +21,10 @@ use crate::verdicts::states;
 /// once.
 fn unfair_coordinator() -> Check<QueueCoordinator> {
     let check = Check::with(4, Manner::SmallestFirst).fifo().entries(vec![
-        Entries::AtMost(0),
-        Entries::Unbounded,
-        Entries::Unbounded,
-        Entries::AtMost(1),
+        RequestLimit::AtMost(0),
+        RequestLimit::Unbounded,
+        RequestLimit::Unbounded,
+        RequestLimit::AtMost(1),
     ]);
     check.configure(|config| config.bounds.accepts_unbounded_entries = true)
 }
@@ -35,7 +35,7 @@ fn unfair_coordinator_starves_process() {
     let found = report.counterexample("starvation-freedom").unwrap_or_else(|| panic!("{report}"));
     assert_eq!(found.kind, ViolationKind::Starvation, "{found}");
     let repeats = found.run.repeats_from.expect("the end repeats");
-    let cycle = &found.steps()[repeats..];
+    let cycle = &found.step_inputs()[repeats..];
     assert!(cycle.iter().any(|step| step.ends_with("asks to enter")), "{found}");
     assert!(!cycle.iter().any(|step| step.starts_with("P4")), "{found}");
 }
@@ -46,7 +46,7 @@ fn any_number_of_threads_finds_the_same_cycle() {
         let report = unfair_coordinator().threads(threads).starvation_free().run();
         let found = report.counterexample("starvation-freedom");
         let found = found.unwrap_or_else(|| panic!("{report}"));
-        (report.states, report.transitions, found.steps().to_vec(), found.run.repeats_from)
+        (report.states, report.transitions, found.step_inputs().to_vec(), found.run.repeats_from)
     };
     let expected = found(1);
     for threads in [2, 3, 8] {
@@ -106,24 +106,25 @@ fn circulating_token_is_not_starvation() {
 
 #[test]
 fn textbook_never_starves_with_endless_requests() {
-    let check = Check::<Textbook>::of(3).entries(Entries::Unbounded).shifting_timestamps();
+    let check = Check::<Textbook>::of(3).entries(RequestLimit::Unbounded).shifting_timestamps();
     check.fifo().always(MutualExclusion::new()).starvation_free().run().assert_holds();
-    let check = Check::<Textbook>::of(2).entries(Entries::Unbounded).shifting_timestamps();
+    let check = Check::<Textbook>::of(2).entries(RequestLimit::Unbounded).shifting_timestamps();
     check.always(MutualExclusion::new()).starvation_free().run().assert_holds();
 }
 
 #[test]
 fn shipped_algorithm_never_starves_with_endless_requests() {
-    let check = || of::<RicartAgrawala>(3).entries(Entries::Unbounded).shifting_timestamps();
+    let check = || of::<RicartAgrawala>(3).entries(RequestLimit::Unbounded).shifting_timestamps();
     survives(check().fifo());
     let bypass = check().fifo().measuring_bypass(9).run().bypass.expect("measured");
-    assert_eq!((bypass.max, bypass.at_least), (2, false));
+    assert_eq!((bypass.max, bypass.is_lower_bound), (2, false));
 }
 
 #[test]
 #[ignore = "takes several seconds on two cores when optimised"]
 fn textbook_of_four_never_starves_with_endless_requests() {
-    let check = Check::<Textbook>::of(4).entries(Entries::Unbounded).shifting_timestamps().fifo();
+    let check =
+        Check::<Textbook>::of(4).entries(RequestLimit::Unbounded).shifting_timestamps().fifo();
     assert_eq!(states(check.always(MutualExclusion::new()).starvation_free()), 1_722_408);
 }
 
@@ -138,7 +139,7 @@ fn distinguishes_deadlock_from_blocked_process() {
     let found = check.run();
     let found = found.counterexample("starvation-freedom").expect("lost request");
     assert_eq!((found.kind, found.length()), (ViolationKind::Blocked, 2));
-    assert_eq!(found.steps(), ["P1 asks to enter", "request from P1 to P2 is lost"]);
+    assert_eq!(found.step_inputs(), ["P1 asks to enter", "request from P1 to P2 is lost"]);
 }
 
 #[test]
@@ -164,6 +165,6 @@ fn bypass_bound_matches_catalogue() {
     assert_eq!(stamped.bypass.expect("measured").max, 2);
     let central = of::<Central>(3).entries([0, 5, 1]).measuring_bypass(9).run();
     let central = central.bypass.expect("measured");
-    assert_eq!((central.max, central.at_least), (5, false));
-    assert!(!central.run.steps().is_empty());
+    assert_eq!((central.max, central.is_lower_bound), (5, false));
+    assert!(!central.run.step_inputs().is_empty());
 }

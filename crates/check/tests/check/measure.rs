@@ -19,7 +19,7 @@ fn measured<P: Checkable>(check: Check<P>, measure: impl Into<MeasureConfig>) ->
 }
 
 fn kind(name: &str) -> MeasureConfig {
-    MeasureConfig { measure: Measure::Messages, kind: Some(name.to_owned()) }
+    MeasureConfig { measure: Measure::Messages, message_kind: Some(name.to_owned()) }
 }
 
 fn chang_roberts(
@@ -100,7 +100,7 @@ fn mistake_raises_the_maximum() {
 fn idle_token_has_no_bound() {
     let report = measured(of::<TokenRing>(2), Measure::Messages);
     assert!(report.is_unbounded(), "{report}");
-    assert_eq!(report.ends, Some(RunEnd::Served));
+    assert_eq!(report.minimum_run_end, Some(RunEnd::Served));
     let maximum = report.maximum.as_ref().expect("there is a run");
     let from = maximum.run.repeats_from.expect("the end of the run repeats");
     assert!(from < maximum.run.steps.len());
@@ -121,11 +121,12 @@ fn stopped_search_states_no_exact_extreme() {
 #[test]
 fn time_is_the_longest_chain() {
     let alone = ricart_agrawala(2, Variants::none()).entries([1, 0]);
-    assert_eq!(extremes(alone, Measure::Time), (2, 2));
-    let both = measured(ricart_agrawala(2, Variants::none()), Measure::Time);
+    assert_eq!(extremes(alone, Measure::CausalChainLength), (2, 2));
+    let both = measured(ricart_agrawala(2, Variants::none()), Measure::CausalChainLength);
     let maximum = both.maximum.as_ref().expect("there is a run");
     assert_eq!(maximum.value, MeasureValue::Exactly(chain(&maximum.trace)));
-    let election = measured(chang_roberts(&[3, 2, 1], Variants::none()), Measure::Time);
+    let election =
+        measured(chang_roberts(&[3, 2, 1], Variants::none()), Measure::CausalChainLength);
     let maximum = election.maximum.as_ref().expect("there is a run");
     assert_eq!(maximum.value, MeasureValue::Exactly(chain(&maximum.trace)));
 }

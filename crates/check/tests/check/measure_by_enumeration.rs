@@ -191,7 +191,7 @@ fn assert_equal<P: Checkable>(check: impl Fn() -> Check<P>, all: &Extremes) {
     let measures = [
         (Measure::Messages, all.sent),
         (Measure::Received, all.received),
-        (Measure::Time, all.time),
+        (Measure::CausalChainLength, all.time),
         (Measure::Moves, all.moves),
     ];
     for (measure, expected) in measures {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use tenure_algorithms::catalogue::{self, AlgorithmVisitor, ELECTIONS, MUTEXES, Parameters};
-use tenure_check::{Check, Checkable, Entries, Measure, MeasureReport, RunEnd};
+use tenure_check::{Check, Checkable, Measure, MeasureReport, RequestLimit, RunEnd};
 use tenure_core::{
     Agreement, Algorithm, Card, CostUnit, DetectorClass, Election, Mutex, ProcessId, Rank, Timing,
 };
@@ -25,8 +25,8 @@ impl Case {
         if !card.messages.is_checkable() || card.messages.most.is_none() {
             return None;
         }
-        let enters = |at| Entries::AtMost(u32::from(self.active.contains(&at)));
-        let entries: Vec<Entries> = (0..self.size).map(ProcessId).map(enters).collect();
+        let enters = |at| RequestLimit::AtMost(u32::from(self.active.contains(&at)));
+        let entries: Vec<RequestLimit> = (0..self.size).map(ProcessId).map(enters).collect();
         let check = Check::<P>::with(self.size, config).entries(entries).channel_order(card.order);
         let check = check.initiators(self.active).max_states(2_000_000);
         let check =
@@ -80,7 +80,7 @@ fn attains(name: &str, variant: Option<&str>, size: u32) -> Option<bool> {
         let ranks = ring.iter().map(|id| Rank::from_id(*id)).collect();
         let variants = variant.iter().map(|it| (*it).to_owned()).collect();
         let parameters =
-            Parameters { number_modulus: 1, ranks, variants, ..Parameters::plain(size) };
+            Parameters { sequence_number_modulus: 1, ranks, variants, ..Parameters::plain(size) };
         let case = Case { size, active };
         let measured = catalogue::visit(name, &parameters, case.clone());
         let (card, report) = measured.unwrap_or_else(|error| panic!("{name}: {error}"))?;
@@ -94,7 +94,10 @@ fn attains(name: &str, variant: Option<&str>, size: u32) -> Option<bool> {
             assert!(!report.is_unbounded() && maximum <= most, "{context}");
             *attained.get_or_insert(false) |= maximum == most;
             let minimum = report.exact_minimum().map_or(u64::MAX, u64::from);
-            assert!(report.ends == Some(RunEnd::Served) || minimum >= least, "{context}");
+            assert!(
+                report.minimum_run_end == Some(RunEnd::Served) || minimum >= least,
+                "{context}"
+            );
         }
     }
     attained

@@ -45,7 +45,7 @@ fn unanswered_request_blocks_immediately() {
     let report = check(2, Mistake::NeverReplies).entries([1, 0]).run();
     assert_eq!(shortest(&report, "starvation-freedom"), (1, ViolationKind::Blocked));
     let found = report.counterexample("starvation-freedom").unwrap();
-    assert_eq!(found.steps(), ["P1 asks to enter"]);
+    assert_eq!(found.step_inputs(), ["P1 asks to enter"]);
     assert_eq!(found.explanation, "P1 can never be served from here");
 }
 
@@ -89,7 +89,7 @@ fn wrong_monitor_fails_the_check() {
     let report = Check::<Textbook>::of(2).always(NoEntry).run();
     assert_eq!(shortest(&report, "no-entry"), (3, ViolationKind::Step));
     let found = report.counterexample("no-entry").unwrap();
-    assert_eq!(found.steps()[0], "P1 asks to enter");
+    assert_eq!(found.step_inputs()[0], "P1 asks to enter");
     assert_eq!(found.explanation, "P1 entered");
 }
 

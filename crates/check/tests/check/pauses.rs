@@ -9,8 +9,8 @@ use tenure_algorithms::detector::heartbeat::Config;
 use tenure_check::{Check, Report};
 use tenure_core::service::detector::{Command, Event};
 use tenure_core::{
-    Delay, Effects, Group, LocalTime, Monitor, Observation, ProcessId, Property, Protocol,
-    TICKS_PER_UNIT, TimerRole, Verdict, Violation,
+    Delay, DetectorVerdict, Effects, Group, LocalTime, Monitor, Observation, ProcessId, Property,
+    Protocol, TICKS_PER_UNIT, TimerRole, Violation,
 };
 
 use crate::catalogue::violates;
@@ -162,7 +162,7 @@ impl Monitor<Command, Event> for Accuracy {
         seen: Observation<'_, Command, Event>,
     ) -> Result<(), Violation> {
         match seen {
-            Observation::Event(Event { peer, verdict: Verdict::Suspect }) if at == P1 => {
+            Observation::Event(Event { peer, verdict: DetectorVerdict::Suspect }) if at == P1 => {
                 Err(Violation { at, message: format!("{at} suspects {peer}, which is up") })
             }
             _ => Ok(()),
@@ -172,7 +172,12 @@ impl Monitor<Command, Event> for Accuracy {
 
 fn paused(fires_first: bool) -> Report {
     let (period, timeout) = (Delay::units(2), Delay::units(4).max);
-    let config = Config { period, timeout, increment: TICKS_PER_UNIT, max_timeout: timeout };
+    let config = Config {
+        period,
+        initial_timeout: timeout,
+        increment: TICKS_PER_UNIT,
+        max_timeout: timeout,
+    };
     let check = Check::<Pausable<Heartbeat>>::with(2, (config, fires_first));
     check.synchronous(0..=1).always(Accuracy).run()
 }

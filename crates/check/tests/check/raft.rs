@@ -45,9 +45,9 @@ fn timed(switches: &[VariantId], latency: RangeInclusive<u32>) -> ServiceCheck<R
     // A heartbeat interval is longer than the latencies of a message and its answer together.
     let heartbeat = 2 * u64::from(*latency.end()) + 1;
     let config = raft::Config {
-        election: Delay::between_units(heartbeat + 2, heartbeat + 3),
-        heartbeat: Delay::units(heartbeat),
-        lease: Delay::units(1),
+        election_timeout: Delay::between_units(heartbeat + 2, heartbeat + 3),
+        heartbeat_interval: Delay::units(heartbeat),
+        lease_duration: Delay::units(1),
         ..config(3, switches)
     };
     let check = with::<Raft>(3, config).term_max(2).in_flight_per_link(2).initiators([]);

@@ -6,7 +6,7 @@ use tenure_algorithms::catalogue::{self, AlgorithmVisitor, Parameters};
 use tenure_algorithms::mutex::{Central, NishioLiManning, RicartAgrawala, ricart_agrawala};
 use tenure_algorithms::reduction::ElectionFromMutex;
 use tenure_check::{Check, Judgement, Report};
-use tenure_core::monitors::{self, HighestRankLeads, LeaderScope, OneLeader};
+use tenure_core::monitors::{self, BestRankLeads, LeaderScope, OneLeader};
 use tenure_core::{Agreement, Algorithm, CrashModel, Election, Mutex, Rank};
 
 use crate::by_service::{of, with};
@@ -18,7 +18,7 @@ fn elects<P: Election>(check: Check<P>, size: u32) -> Report {
     check
         .always_and_at_end(monitors::LeaderAgreement::new())
         .always(OneLeader::new(LeaderScope::Overall))
-        .always_and_at_end(HighestRankLeads::new(ranks))
+        .always_and_at_end(BestRankLeads::new(ranks))
         .requiring_progress()
         .run()
 }

@@ -6,7 +6,7 @@ use crate::textbook::{Mistake, Textbook};
 use crate::verdicts::counts;
 use tenure_algorithms::Variants;
 use tenure_algorithms::mutex::{RicartAgrawala, ricart_agrawala};
-use tenure_check::{Check, Entries};
+use tenure_check::{Check, RequestLimit};
 use tenure_core::ChannelOrder;
 use tenure_core::monitors::MutualExclusion;
 
@@ -52,7 +52,8 @@ fn four_with_reordering_match_state_count() {
 
 #[test]
 fn rebasing_makes_endless_requests_finite() {
-    let check = Check::<Textbook>::of(3).entries(Entries::Unbounded).fifo().shifting_timestamps();
+    let check =
+        Check::<Textbook>::of(3).entries(RequestLimit::Unbounded).fifo().shifting_timestamps();
     let endless = check.always(MutualExclusion::new()).starvation_free();
     assert_eq!(counts(endless), (1_833, 5_297 + 1));
 }

@@ -8,7 +8,7 @@
 use tenure_algorithms::Variants;
 use tenure_algorithms::election::restarting_chang_roberts::{Config, VariantId};
 use tenure_algorithms::election::{ChangRoberts, RestartingChangRoberts, chang_roberts};
-use tenure_core::monitors::{HighestRankLeads, LeaderScope, OneLeader};
+use tenure_core::monitors::{BestRankLeads, LeaderScope, OneLeader};
 use tenure_core::{ProcessId, TICKS_PER_UNIT};
 
 use crate::by_service::{ServiceCheck, with};
@@ -65,7 +65,7 @@ fn ring_of_survivors_needs_known_crashes() {
     let down = [ProcessId(2)];
     let config = chang_roberts::Config::with_ranks(ranks(&ids), Variants::none());
     let formed = chang_roberts::Config { absent: down.into_iter().collect(), ..config.clone() };
-    let validity = || HighestRankLeads::new(ranks(&ids).to_vec()).with_initially_down(&down);
+    let validity = || BestRankLeads::new(ranks(&ids).to_vec()).with_initially_down(&down);
     let check = |config| {
         let check = with::<ChangRoberts>(4, config).fifo().down_from_start(down);
         check.always_and_at_end(validity()).requiring_progress().run()

@@ -9,7 +9,7 @@ use tenure_algorithms::election::{
 };
 use tenure_check::{Checkable, Judgement};
 use tenure_core::ProcessId;
-use tenure_core::monitors::{HighestRankLeads, LeaderAgreement};
+use tenure_core::monitors::{BestRankLeads, LeaderAgreement};
 
 use crate::by_service::{ServiceCheck, with};
 use crate::catalogue::violates;
@@ -126,7 +126,7 @@ fn choices(ids: &[u32], variants: Variants<lelann::VariantId>) -> [Judgement; 2]
             .always_and_at_end(LeaderAgreement::new())
             .requiring_progress()
     };
-    let validity = || HighestRankLeads::new(ranks(ids).to_vec());
+    let validity = || BestRankLeads::new(ranks(ids).to_vec());
     let largest = check().always_and_at_end(validity()).run();
     let smallest = check().always_and_at_end(validity().requiring_smallest_rank(true)).run();
     [largest.judgement_of("validity"), smallest.judgement_of("smallest-leads")]
@@ -148,7 +148,7 @@ fn peterson_elects_largest_with_a_duplicate() {
         let config = peterson::Config::with_ranks(ranks(&ids), Variants::none());
         let check = with::<Peterson>(3, config).fifo().duplicating(1).initiators([ProcessId(0)]);
         let check = check.always_and_at_end(LeaderAgreement::new()).requiring_progress();
-        check.always_and_at_end(HighestRankLeads::new(ranks(&ids).to_vec())).run().assert_holds();
+        check.always_and_at_end(BestRankLeads::new(ranks(&ids).to_vec())).run().assert_holds();
     }
 }
 

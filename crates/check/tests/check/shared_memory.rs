@@ -10,7 +10,7 @@ use tenure_algorithms::shared_memory::{
 };
 use tenure_algorithms::{VariantId, Variants};
 use tenure_check::{
-    CheckLimits, Entries, Fairness, Judgement, MemoryReader, ReachedLimit, Report,
+    CheckLimits, Fairness, Judgement, MemoryReader, ReachedLimit, Report, RequestLimit,
     SharedMemoryConfig, ViolationKind, check_shared_memory,
 };
 use tenure_core::Property;
@@ -37,7 +37,7 @@ const BAKERY: Program =
 
 fn config(size: u32, properties: &[Property]) -> SharedMemoryConfig {
     let mut config = SharedMemoryConfig::new("lock", size, properties.to_vec());
-    config.bound = Some(("number", TICKETS));
+    config.register_bound = Some(("number", TICKETS));
     config
 }
 
@@ -122,7 +122,7 @@ fn three_processes_bypass_each_other_without_bound_but_starve_none() {
     use Judgement::{Holds, Violated};
     assert_eq!(verdicts, [Holds, Holds, Holds, Violated, Violated]);
     let bypass = report.bypass.expect("it was measured");
-    assert!(bypass.at_least && bypass.max == 16);
+    assert!(bypass.is_lower_bound && bypass.max == 16);
 }
 
 /// Returns the shortest counterexample to a property in a group of two processes: the kind of the
@@ -134,7 +134,7 @@ where
 {
     let report = check::<L, S>(2, variant);
     let found = report.counterexample(property).unwrap_or_else(|| panic!("{property} holds"));
-    (found.kind, found.steps(), found.run.repeats_from)
+    (found.kind, found.step_inputs(), found.run.repeats_from)
 }
 
 #[test]
@@ -195,7 +195,7 @@ fn counterexample_is_drawn_and_judged_as_a_trace() {
 #[test]
 fn finite_requests_cannot_starve_and_have_fewer_states() {
     let mut once = config(2, &[Property::StarvationFreedom]);
-    once.entries = vec![Entries::AtMost(1); 2];
+    once.entries = vec![RequestLimit::AtMost(1); 2];
     let report = check_shared_memory::<TestAndSet>(&once, &Variants::none());
     report.assert_holds();
     // Without fairness a run may stop while a process waits.
@@ -211,7 +211,7 @@ fn bounds_and_limits_are_reported() {
     assert!(report.to_string().contains("holds within tickets up to 3"), "{report}");
     // Two entries of one process need no ticket above 1, so the bound on tickets prunes no state.
     let mut alone = config(2, &ALL);
-    alone.entries = vec![Entries::AtMost(2), Entries::AtMost(0)];
+    alone.entries = vec![RequestLimit::AtMost(2), RequestLimit::AtMost(0)];
     assert_eq!(check_shared_memory::<Bakery>(&alone, &Variants::none()).bounds.ticket_max, None);
     let mut short = config(2, &[Property::MutualExclusion]);
     short.limits = CheckLimits { states: Some(50), ..short.limits };
@@ -253,7 +253,7 @@ fn memory_of_the_process_and_stop_flag_end_the_check() {
     stopped.stop_flag = Some(Arc::new(AtomicBool::new(true)));
     for (config, limit) in [(large, ReachedLimit::Memory), (stopped, ReachedLimit::Stopped)] {
         let report = check_shared_memory::<PetersonLock>(&config, &Variants::none());
-        assert_eq!((report.limit, report.states), (Some(limit), 1), "{report}");
+        assert_eq!((report.reached_limit, report.states), (Some(limit), 1), "{report}");
         let is_incomplete =
             |(_, judgement): &(Property, Judgement)| *judgement == Judgement::Incomplete;
         assert!(report.properties.iter().all(is_incomplete), "{report}");

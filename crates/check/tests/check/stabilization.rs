@@ -6,7 +6,7 @@ use tenure_algorithms::stabilization::{
 };
 use tenure_check::{
     Judgement, MeasureValue, StabilizationConfig, StabilizationError, StabilizationReport,
-    SystemRun, check_stabilization,
+    StabilizationRun, check_stabilization,
 };
 use tenure_core::Property;
 
@@ -20,11 +20,16 @@ const THREE: &str = "dijkstra-three-state";
 
 fn plain(size: usize) -> StabilizingSystemConfig {
     let size = size.try_into().expect("a small number");
-    StabilizingSystemConfig { size, states: None, has_messages: false, variants: Vec::new() }
+    StabilizingSystemConfig {
+        size,
+        machine_state_count: None,
+        has_messages: false,
+        variants: Vec::new(),
+    }
 }
 
 fn of_states(size: usize, states: u8) -> StabilizingSystemConfig {
-    StabilizingSystemConfig { states: Some(states), ..plain(size) }
+    StabilizingSystemConfig { machine_state_count: Some(states), ..plain(size) }
 }
 
 fn checked(name: &str, config: &StabilizingSystemConfig) -> StabilizationReport {
@@ -40,10 +45,10 @@ fn converges(report: &StabilizationReport) -> bool {
 fn figures(report: &StabilizationReport) -> Figures {
     Figures {
         states: report.states as usize,
-        legitimate: report.legitimate as usize,
+        legitimate: report.legitimate_state_count as usize,
         transitions: usize::try_from(report.transitions).expect("a small number"),
         is_closed: report.judgement_of(Property::Closure) == Judgement::Holds,
-        moves: match report.moves {
+        moves: match report.max_moves {
             MeasureValue::Exactly(moves) if converges(report) => Some(moves),
             _ => None,
         },
@@ -95,7 +100,7 @@ fn ring_converges_from_n_minus_one_states_on() {
     }
 }
 
-fn executed(model: &System, run: &SystemRun) -> Vec<Vec<Machine>> {
+fn executed(model: &System, run: &StabilizationRun) -> Vec<Vec<Machine>> {
     let value = |text: &str| -> Machine {
         let mut letters = text.chars();
         let number = letters.next().and_then(|digit| digit.to_digit(10)).expect("a digit");
@@ -140,7 +145,7 @@ fn too_few_states_leave_a_cycle() {
     let states = executed(&k_state(4, 2), &found.run);
     assert_eq!(states.first(), states.last());
     assert!(states.iter().all(|state| k_state(4, 2).successors(state).len() > 1));
-    assert_eq!(report.moves, MeasureValue::Unbounded);
+    assert_eq!(report.max_moves, MeasureValue::Unbounded);
 }
 
 #[test]
@@ -171,7 +176,7 @@ fn ring_with_messages_needs_more_states() {
         |size, states| StabilizingSystemConfig { has_messages: true, ..of_states(size, states) };
     for (states, all, legitimate, moves) in [(3, 1296, 108, 8), (4, 6400, 208, 8)] {
         let report = checked(RING, &with_messages(2, states));
-        assert_eq!((report.states, report.legitimate), (all, legitimate));
+        assert_eq!((report.states, report.legitimate_state_count), (all, legitimate));
         assert_eq!(figures(&report).moves, Some(moves), "{states} states");
         assert!(report.is_fair && figures(&report).is_closed);
     }
@@ -191,7 +196,7 @@ fn ring_with_messages_needs_more_states() {
 fn ring_of_three_processes_with_messages_needs_five_states() {
     let config = StabilizingSystemConfig { has_messages: true, ..of_states(3, 5) };
     let report = checked(RING, &config);
-    assert_eq!((report.states, report.legitimate), (3_375_000, 1080));
+    assert_eq!((report.states, report.legitimate_state_count), (3_375_000, 1080));
     assert_eq!(figures(&report).moves, Some(22));
     let four = StabilizingSystemConfig { has_messages: true, ..of_states(3, 4) };
     assert!(!converges(&checked(RING, &four)));

@@ -20,7 +20,7 @@ use crate::textbook::{Mistake, Textbook};
 /// Returns the configuration of member `number` of the swarm. The table of visited states has
 /// `bytes` bytes.
 fn member(number: u64, bytes: u64) -> SwarmConfig {
-    SwarmConfig { bytes, ..SwarmConfig::for_member(number, 8) }
+    SwarmConfig { table_bytes: bytes, ..SwarmConfig::for_member(number, 8) }
 }
 
 fn locks(size: u32) -> ServiceCheck<RicartAgrawala> {
@@ -129,7 +129,11 @@ fn deadlock_is_found_where_a_run_ends() {
 #[test]
 fn limits_and_depth_leave_the_coverage_unknown() {
     let report = locks(3).swarm(member(1, 1 << 20)).max_states(1_000).run();
-    assert_eq!((report.limit, report.states), (Some(ReachedLimit::States), 1_000), "{report}");
+    assert_eq!(
+        (report.reached_limit, report.states),
+        (Some(ReachedLimit::States), 1_000),
+        "{report}"
+    );
     let shallow = SwarmConfig { depth_max: 5, ..member(1, 1 << 20) };
     let cut: Report = locks(3).swarm(shallow).run();
     assert_eq!(cut.depth, 5, "{cut}");

@@ -52,7 +52,11 @@ fn bully_with(size: u32, config: bully::Config, initiators: u32) -> ServiceCheck
 
 fn bully_timeouts(size: u32, [answer, coordinator]: [u32; 2]) -> bully::Config {
     let [answer, coordinator] = [answer, coordinator].map(|units| Delay::units(units.into()));
-    bully::Config { answer, coordinator, ..bully::Config::plain(size, TICKS_PER_UNIT) }
+    bully::Config {
+        answer_timeout: answer,
+        coordinator_timeout: coordinator,
+        ..bully::Config::plain(size, TICKS_PER_UNIT)
+    }
 }
 
 /// Returns the least answer timeout T at which two processes never lead at the same time. The
@@ -102,7 +106,7 @@ fn least_safe_answer_timeout_is_the_same_for_three() {
 fn derived<C: FromParameters>(size: u32, bounds: Bounds) -> C {
     let Bounds { latency, step, drift } = bounds;
     let [latency, step] = [latency.1, step.1].map(|units| u64::from(units) * TICKS_PER_UNIT);
-    let parameters = Parameters { number_modulus: 1, ..Parameters::plain(size) };
+    let parameters = Parameters { sequence_number_modulus: 1, ..Parameters::plain(size) };
     C::from_parameters(&parameters.with_timing_bounds(latency, step, drift * 10_000))
         .expect("a configuration")
 }
@@ -132,7 +136,10 @@ fn timeouts_for_smaller_bounds_are_unsafe() {
 fn heartbeats(period: u32, timeout: u32) -> Check<Heartbeat> {
     let timeout = Delay::units(timeout.into()).max;
     let period = Delay::units(period.into());
-    Check::with(2, HeartbeatConfig { period, timeout, increment: 0, max_timeout: timeout })
+    Check::with(
+        2,
+        HeartbeatConfig { period, initial_timeout: timeout, increment: 0, max_timeout: timeout },
+    )
 }
 
 /// Returns the least timeout at which a detector never suspects a live process.

@@ -9,7 +9,7 @@ use std::time::Duration;
 use tenure_algorithms::Variants;
 use tenure_algorithms::mutex::{Central, Lamport, RicartAgrawala, central};
 use tenure_check::{
-    Check, CheckError, Checkable, Entries, Judgement, ReachedLimit, Report, SearchProgress,
+    Check, CheckError, Checkable, Judgement, ReachedLimit, Report, RequestLimit, SearchProgress,
 };
 use tenure_core::monitors::{Fencing, MessageBudget, MutualExclusion, RequestOrder};
 use tenure_core::{Algorithm, Card, ChannelOrder as Channel, ProcessId};
@@ -99,18 +99,21 @@ fn limit_makes_judgement_incomplete() {
     let check = || safe_and_live(Check::<Textbook>::of(3).entries(2));
     let states = check().max_states(1_000).run();
     assert_eq!(states.judgement(), Judgement::Incomplete);
-    assert_eq!(states.limit, Some(ReachedLimit::States));
+    assert_eq!(states.reached_limit, Some(ReachedLimit::States));
     let memory = check().configure(|it| it.search.limits.bytes = Some(1 << 16)).run();
     assert_eq!(
-        (memory.judgement(), memory.limit),
+        (memory.judgement(), memory.reached_limit),
         (Judgement::Incomplete, Some(ReachedLimit::Memory))
     );
     let time = check().configure(|it| it.search.limits.time = Some(Duration::ZERO)).run();
-    assert_eq!((time.judgement(), time.limit), (Judgement::Incomplete, Some(ReachedLimit::Time)));
+    assert_eq!(
+        (time.judgement(), time.reached_limit),
+        (Judgement::Incomplete, Some(ReachedLimit::Time))
+    );
     let raised = Arc::new(AtomicBool::new(true));
     let stopped = check().configure(|it| it.search.stop_flag = Some(raised)).run();
     assert_eq!(
-        (stopped.judgement(), stopped.limit),
+        (stopped.judgement(), stopped.reached_limit),
         (Judgement::Incomplete, Some(ReachedLimit::Stopped))
     );
 }
@@ -160,7 +163,7 @@ fn stopped_search_skips_liveness_analysis() {
     });
     let report = late.run();
     assert_eq!(
-        (report.judgement(), report.limit),
+        (report.judgement(), report.reached_limit),
         (Judgement::Incomplete, Some(ReachedLimit::Stopped))
     );
     assert!(report.states >= 1_000, "the states seen are reported");
@@ -212,13 +215,18 @@ fn rejects_invalid_checks_with_message() {
     assert_eq!(down.to_string(), "unknown process P3: the group has 2 processes");
     let faults = refused(Check::of(2).losing(32));
     assert!(faults.to_string().ends_with("messages 32: expected at most 31"), "{faults}");
-    let endless = refused(Check::of(2).entries(Entries::Unbounded));
+    let endless = refused(Check::of(2).entries(RequestLimit::Unbounded));
     assert!(endless.to_string().contains("shifting of timestamps"));
-    let back =
-        Check::of(2).entries(Entries::Unbounded).shifting_timestamps().crashing(1).recovering(1);
+    let back = Check::of(2)
+        .entries(RequestLimit::Unbounded)
+        .shifting_timestamps()
+        .crashing(1)
+        .recovering(1);
     assert_eq!(refused(back), CheckError::UnshiftedTimestamps);
-    let order =
-        Check::of(2).entries(Entries::Unbounded).shifting_timestamps().always(RequestOrder::new());
+    let order = Check::of(2)
+        .entries(RequestLimit::Unbounded)
+        .shifting_timestamps()
+        .always(RequestOrder::new());
     assert_eq!(refused(order), CheckError::UnboundedOrder);
 }
 

@@ -32,7 +32,7 @@ fn finding(monitor: &CustomMonitor, merged: &MergedTrace, ended: bool) -> Findin
         };
         for change in states.apply_record(record) {
             match change {
-                StateChange::Crashes | StateChange::Leaves => observe(Observation::Crashed),
+                StateChange::Crashes | StateChange::Terminates => observe(Observation::Crashed),
                 StateChange::Recovers => observe(Observation::Recovered),
                 _ => {}
             }

@@ -128,7 +128,7 @@ fn known_algorithm(header: &Header) -> Option<(Card, Box<dyn AnyAlgorithm>)> {
 fn learn_from_sample_runs(vocabulary: &mut Vocabulary, card: &Card, algorithm: &dyn AnyAlgorithm) {
     let mut has_samples = false;
     for seed in 1..=SAMPLES {
-        for settings in samples(card, vocabulary.size, seed) {
+        for settings in samples(card, vocabulary.group_size, seed) {
             if let Some(records) = sample(algorithm, settings) {
                 vocabulary.learn(&records);
                 has_samples = true;

@@ -193,10 +193,10 @@ impl GroupOptions {
             ranks,
             absent: self.down_processes().iter().copied().collect(),
             coordinator: self.coordinator.unwrap_or(plain.coordinator),
-            quorums: quorums.and_then(QuorumsOption::kind),
+            quorum_kind: quorums.and_then(QuorumsOption::kind),
             user_quorums: quorums.and_then(QuorumsOption::custom_quorums).cloned(),
-            most_inside: self.k.unwrap_or(plain.most_inside),
-            tree: tree.and_then(TreeOption::shape).unwrap_or(plain.tree),
+            max_processes_inside: self.k.unwrap_or(plain.max_processes_inside),
+            tree_shape: tree.and_then(TreeOption::shape).unwrap_or(plain.tree_shape),
             user_tree: tree.and_then(TreeOption::custom_tree).cloned(),
             variants: self.variant.clone(),
             timeouts: self.timeout.iter().map(|it| (it.name.clone(), it.delay)).collect(),
@@ -240,24 +240,28 @@ impl GroupOptions {
                     QuorumSystem::from_kind(QuorumKind::Plane, plain.size).ok().map(Arc::new);
                 Parameters { user_quorums, ..plain.clone() }
             }
-            None => Parameters { quorums: Some(QuorumKind::Plane), ..plain.clone() },
+            None => Parameters { quorum_kind: Some(QuorumKind::Plane), ..plain.clone() },
         };
         let ranks = plain.ranks.iter().rev().copied().collect();
         let elects = service == Service::Election;
         let has_ranks =
             elects || service == Service::Office || !ignored(Parameters { ranks, ..plain.clone() });
-        let three = plain.most_inside.saturating_add(1);
+        let three = plain.max_processes_inside.saturating_add(1);
         let begins = elects || service.is_agreement();
         names_where_true([
             ("--ids (apart from the group size)", self.ids.is_some() && !has_ranks),
             ("--loads (apart from the group size)", self.loads.is_some() && !has_ranks),
             ("--initiators", self.initiators.is_some() && !begins),
             ("--entries", self.entries.is_some() && elects),
-            ("--tree", self.tree.is_some() && ignored(Parameters { tree, ..plain.clone() })),
+            (
+                "--tree",
+                self.tree.is_some() && ignored(Parameters { tree_shape: tree, ..plain.clone() }),
+            ),
             ("--quorums", self.quorums.is_some() && ignored(quorums)),
             (
                 "--k",
-                self.k.is_some() && ignored(Parameters { most_inside: three, ..plain.clone() }),
+                self.k.is_some()
+                    && ignored(Parameters { max_processes_inside: three, ..plain.clone() }),
             ),
             (
                 "--coordinator",
@@ -302,7 +306,7 @@ impl GroupOptions {
 
     /// Formats the options that configure the algorithm, for the header of a trace. If an option
     /// names a file, the text has the contents of the file in place of the name.
-    pub(crate) fn trace_header_options(&self) -> String {
+    pub(crate) fn inlined_algorithm_options(&self) -> String {
         self.options_with(TopologyOption::inlined, TreeOption::inlined, QuorumsOption::inlined)
     }
 
@@ -326,7 +330,7 @@ impl GroupOptions {
         given.filter_map(|(name, value)| Some(format!(" --{name} {}", value?))).collect()
     }
 
-    pub(crate) fn option_words(&self) -> Result<Vec<String>, Failure> {
+    pub(crate) fn trace_header_words(&self) -> Result<Vec<String>, Failure> {
         let mut words = vec!["-n".to_owned(), self.size()?.to_string()];
         let mut list = |name: &str, list: Vec<String>| {
             words.extend([name.to_owned(), list.join(",")]);
@@ -346,7 +350,7 @@ impl GroupOptions {
         if check_distinct_ranks(&self.parameters()?.ranks).is_err() {
             words.push("--beyond-assumptions".to_owned());
         }
-        words.extend(self.trace_header_options().split_whitespace().map(str::to_owned));
+        words.extend(self.inlined_algorithm_options().split_whitespace().map(str::to_owned));
         Ok(words)
     }
 
@@ -439,7 +443,7 @@ fn ids(text: &str) -> Result<IdsOption, String> {
 pub(crate) fn is_same_config(algorithm: &str, one: &Parameters, other: &Parameters) -> bool {
     let config = |parameters: &Parameters| {
         let algorithm = tenure_instances::algorithm(algorithm, parameters).ok()?;
-        Some(algorithm.configuration())
+        Some(algorithm.describe_configuration())
     };
     let first = config(one);
     first.is_some() && config(other) == first

@@ -1,7 +1,7 @@
 //! `tenure lab`: a simulator that the user controls step by step in a browser.
 
 #[cfg(not(target_family = "wasm"))]
-pub(crate) mod served;
+pub(crate) mod server;
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -122,7 +122,7 @@ fn run_from_words(words: &[String], from: WordsFrom) -> Result<RunSpec, String> 
     let algorithm = plan.build_algorithm(&settings).map_err(describe)?;
     let engine = algorithm.engine(settings.clone(), head, None);
     Ok(RunSpec {
-        words: words_given,
+        origin: words_given,
         layout: node_layout(&plan.card, &plan.parameters),
         card: plan.card,
         size: settings.size,
@@ -150,7 +150,7 @@ fn run_along_trace(trace: &Trace) -> Result<RunSpec, String> {
     let engine = algorithm.engine(settings, TraceHeaderFields::default(), Some(schedule));
     let violated = header.violates.as_ref().map_or("run", |_| "counterexample");
     Ok(RunSpec {
-        words: format!("a recorded {violated} of {}", header.algorithm),
+        origin: format!("a recorded {violated} of {}", header.algorithm),
         layout: node_layout(&card, &parameters),
         card,
         size: header.n,
@@ -174,7 +174,7 @@ fn node_layout(card: &Card, parameters: &Parameters) -> NodeLayout {
     let quorums = default.and_then(|default| parameters.quorums(default).ok());
     let tree = parameters
         .tree()
-        .unwrap_or_else(|_| Arc::new(RootedTree::from_shape(parameters.tree, size)));
+        .unwrap_or_else(|_| Arc::new(RootedTree::from_shape(parameters.tree_shape, size)));
     NodeLayout::for_algorithm(card, size, coordinator, &tree, quorums.as_deref())
 }
 

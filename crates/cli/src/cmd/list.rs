@@ -95,7 +95,7 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
         options.format.print(&card.to_json_list(), || card.full_card())?;
         return Ok(Status::Success);
     }
-    if let Some(card) = options.algorithm.as_deref().and_then(stabilizing_card::card) {
+    if let Some(card) = options.algorithm.as_deref().and_then(stabilizing_card::check_only_card) {
         let entries = [stabilizing_card::json_entry(&card)];
         options.format.print(&entries, || stabilizing_card::full_card(&card))?;
         return Ok(Status::Success);
@@ -129,7 +129,7 @@ pub(crate) fn run_to_json(options: &Options) -> Result<Value, Failure> {
     if let Some(card) = options.algorithm.as_deref().and_then(CheckerOnlyCard::find) {
         return Ok(card.to_json_list());
     }
-    if let Some(card) = options.algorithm.as_deref().and_then(stabilizing_card::card) {
+    if let Some(card) = options.algorithm.as_deref().and_then(stabilizing_card::check_only_card) {
         let entries = [stabilizing_card::json_entry(&card)];
         return serde_json::to_value(entries).map_err(Failure::environment);
     }

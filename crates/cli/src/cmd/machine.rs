@@ -57,7 +57,7 @@ pub(crate) fn current_thread_runtime() -> Result<tokio::runtime::Runtime, Failur
 /// - The memory use exceeds half of the available memory, and the address space is limited.
 /// - The process still runs [`MAX_POLLS_AFTER_INTERRUPT`] measurements after the interrupt.
 /// - The memory use exceeds three quarters of the available memory.
-pub(crate) fn watch_memory_use() {
+pub(crate) fn stop_at_memory_limit() {
     static STARTED: Once = Once::new();
     STARTED.call_once(|| {
         if let Some(all) = memory_limit() {

@@ -64,7 +64,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
-use tenure_instances::{Catalogue, Monitors};
+use tenure_instances::{CustomAlgorithms, Monitors};
 
 use failure::{Failure, Status};
 
@@ -89,7 +89,7 @@ enum Subcommands {
     Scenario(lessons::scenario::Options),
     Question(lessons::question::Options),
     #[cfg(not(target_family = "wasm"))]
-    Lab(lab::served::Options),
+    Lab(lab::server::Options),
     #[cfg(not(target_family = "wasm"))]
     Node(node::Options),
     #[cfg(not(target_family = "wasm"))]
@@ -112,7 +112,7 @@ enum Subcommands {
 /// Runs `tenure` with the arguments of this process, and returns its exit status. The catalogue
 /// contains the built-in algorithms and those of `own_algorithms`. The built-in monitors and those
 /// of `monitors` judge the runs. If the command fails, prints its error to standard error.
-pub fn main(own_algorithms: Catalogue, monitors: Monitors) -> ExitCode {
+pub fn main(own_algorithms: CustomAlgorithms, monitors: Monitors) -> ExitCode {
     program::init_name(!own_algorithms.is_empty() || !monitors.is_empty());
     own_algorithms.install();
     monitors.install();
@@ -206,7 +206,7 @@ impl Subcommands {
             Subcommands::Scenario(options) => lessons::scenario::run(&options),
             Subcommands::Question(options) => lessons::question::run(&options),
             #[cfg(not(target_family = "wasm"))]
-            Subcommands::Lab(options) => lab::served::run(&options),
+            Subcommands::Lab(options) => lab::server::run(&options),
             #[cfg(not(target_family = "wasm"))]
             Subcommands::Node(options) => node::run(options),
             #[cfg(not(target_family = "wasm"))]

@@ -21,7 +21,7 @@ pub(crate) struct StabilizingSystemEntry<'a> {
 
 /// Returns the [`StabilizingCard`] of a self-stabilizing system that only `tenure check` runs.
 /// Returns `None` for an unknown name, and for a system that is also an algorithm of the catalogue.
-pub(crate) fn card(name: &str) -> Option<StabilizingCard> {
+pub(crate) fn check_only_card(name: &str) -> Option<StabilizingCard> {
     let is_algorithm = tenure_instances::names().any(|known| known == name);
     stabilization::card(name).filter(|_| !is_algorithm)
 }
@@ -68,11 +68,11 @@ mod tests {
 
     #[test]
     fn card_names_its_mistakes_with_their_commands() {
-        let text = full_card(&card("dijkstra-four-state").expect("it is a system"));
+        let text = full_card(&check_only_card("dijkstra-four-state").expect("it is a system"));
         assert!(text.contains("bottom-ignores-up (deliberate mistake), D-4"), "{text}");
         let command = "tenure check dijkstra-four-state --variant bottom-ignores-up";
         assert!(text.contains(command), "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
-        assert_eq!(card("dijkstra-ring"), None, "it is an algorithm with messages");
+        assert_eq!(check_only_card("dijkstra-ring"), None, "it is an algorithm with messages");
     }
 }

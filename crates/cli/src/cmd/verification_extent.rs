@@ -4,7 +4,7 @@
 use std::fmt::{self, Display};
 
 use serde::Serialize;
-use tenure_prove::{ModelVariant, proved_properties};
+use tenure_prove::{ModelVariant, proved_properties_of};
 
 /// Algorithms for which `tenure check` explores all fault-free schedules of groups of two and of
 /// three processes. A test compares this list with the table of `docs/algorithms.md`.
@@ -104,7 +104,7 @@ impl VerificationExtent {
             _ => None,
         };
         VerificationExtent {
-            proved: proved_properties(algorithm).map(|proved| proved.property).collect(),
+            proved: proved_properties_of(algorithm).map(|proved| proved.property).collect(),
             checked,
         }
     }
@@ -141,7 +141,7 @@ impl Display for VerificationExtent {
 /// Returns `None` in all other cases.
 pub(crate) fn refuting_method(algorithm: &str, variant: &str) -> Option<&'static str> {
     let is_refuted = |it: &ModelVariant| it.name == variant && it.is_refuted;
-    if proved_properties(algorithm).flat_map(|proved| proved.variants).any(is_refuted) {
+    if proved_properties_of(algorithm).flat_map(|proved| proved.variants).any(is_refuted) {
         return Some("invariant");
     }
     REFUSED_BY_COMPARISON.contains(&(algorithm, variant)).then_some("comparison")

@@ -100,12 +100,12 @@ impl Expectation {
     /// Compares a figure in `data` with the expectation. The location of the figure is that of the
     /// expectation, or else `default_location`.
     pub(crate) fn judge(&self, data: &Value, default_location: &str) -> ExpectationResult {
-        let mut observed = match self.location_or(default_location) {
+        let mut observed = match self.figure_location_or(default_location) {
             "" => data.clone(),
             pointer if pointer.starts_with('/') => {
                 data.pointer(pointer).cloned().unwrap_or_default()
             }
-            formula => formula::evaluate(formula, data),
+            formula => formula::evaluate_or_error_text(formula, data),
         };
         let relation = self.relation();
         if let Relation::Mentions(words) = &relation {
@@ -123,7 +123,7 @@ impl Expectation {
         }
     }
 
-    pub(crate) fn location_or<'a>(&'a self, default_location: &'a str) -> &'a str {
+    pub(crate) fn figure_location_or<'a>(&'a self, default_location: &'a str) -> &'a str {
         self.at.as_deref().unwrap_or(default_location)
     }
 

@@ -7,14 +7,14 @@ use serde_json::{Value, json};
 
 use super::action_executor::{ActionExecutor, ActionResult};
 use super::expectation::{Expectation, ExpectationResult};
-use super::file::{self, FormulaParameters, collapse_whitespace, prose};
+use super::file::{self, FormulaParameters, collapse_whitespace, deserialize_prose};
 
 /// Actions of an experiment, with the results that they must have.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct Experiment {
     /// Sentence that the experiment supports.
-    #[serde(default, deserialize_with = "prose")]
+    #[serde(default, deserialize_with = "deserialize_prose")]
     description: String,
     #[serde(default)]
     drawn: bool,
@@ -186,7 +186,7 @@ impl Experiment {
     fn line<P: ActionExecutor>(&self, by: &P, line: &str) -> Result<ActionResult, P::Failure> {
         by.run_line(line, self.drawn).or_else(|failure| {
             let expected =
-                self.expect.iter().any(|expected| expected.location_or("") == "/refused");
+                self.expect.iter().any(|expected| expected.figure_location_or("") == "/refused");
             match by.usage_error(&failure).filter(|_| expected) {
                 Some(description) => Ok(json!({ "refused": description }).into()),
                 None => Err(failure),

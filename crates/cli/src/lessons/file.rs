@@ -72,7 +72,7 @@ fn several(item: &Value, with: &FormulaParameters) -> Result<Vec<Value>, String>
 }
 
 /// Deserializes a text of several lines, and joins the lines by spaces.
-pub(crate) fn prose<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+pub(crate) fn deserialize_prose<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
     String::deserialize(from).map(|text| collapse_whitespace(&text))
 }
 

@@ -29,7 +29,7 @@ pub(crate) fn substitute_in_text(text: &str, with: &FormulaParameters) -> Result
 
 /// Returns the value of a formula over the data of an experiment. If the evaluation fails, returns
 /// the error message as the value.
-pub(crate) fn evaluate(formula: &str, data: &Value) -> Value {
+pub(crate) fn evaluate_or_error_text(formula: &str, data: &Value) -> Value {
     let environment = environment(UndefinedBehavior::Chainable);
     let with = context! { data => minijinja::Value::from(Serde(data)) };
     computed(&environment, formula, with).unwrap_or_else(|error| error.to_string().into())
@@ -94,10 +94,12 @@ mod tests {
     #[test]
     fn evaluates_formulas_of_data_and_shows_errors() {
         let data = json!({ "leaders": [3], "told": ["a", "rank: 5, hops: 2"] });
-        assert_eq!(evaluate("data.leaders|length", &data), 1);
-        assert_eq!(evaluate("data.told|last|field('rank')", &data), "5");
-        assert_eq!(evaluate("data.told|having('hops')|length", &data), 1);
-        assert_eq!(evaluate("data.nothing.at_all", &data), Value::Null);
-        assert!(evaluate("data.leaders|lenth", &data).as_str().unwrap().contains("lenth"));
+        assert_eq!(evaluate_or_error_text("data.leaders|length", &data), 1);
+        assert_eq!(evaluate_or_error_text("data.told|last|field('rank')", &data), "5");
+        assert_eq!(evaluate_or_error_text("data.told|having('hops')|length", &data), 1);
+        assert_eq!(evaluate_or_error_text("data.nothing.at_all", &data), Value::Null);
+        assert!(
+            evaluate_or_error_text("data.leaders|lenth", &data).as_str().unwrap().contains("lenth")
+        );
     }
 }

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::experiment::Experiment;
-use super::file::{FormulaParameters, lesson_files, parse_lesson_file, prose};
+use super::file::{FormulaParameters, deserialize_prose, lesson_files, parse_lesson_file};
 use super::scenario::Scenario;
 use crate::nearest;
 
@@ -15,7 +15,7 @@ use crate::nearest;
 pub(crate) struct QuestionChapter {
     pub(crate) title: String,
     /// Summary of the topic, as a reminder for the reader.
-    #[serde(deserialize_with = "prose")]
+    #[serde(deserialize_with = "deserialize_prose")]
     pub(crate) recalls: String,
     pub(crate) questions: Vec<Question>,
 }
@@ -25,10 +25,10 @@ pub(crate) struct QuestionChapter {
 pub(crate) struct Question {
     /// Number of the question, such as `Q-19`.
     pub(crate) id: String,
-    #[serde(deserialize_with = "prose")]
+    #[serde(deserialize_with = "deserialize_prose")]
     pub(crate) text: String,
     /// Answer in short sentences, for a reader without prior knowledge.
-    #[serde(deserialize_with = "prose")]
+    #[serde(deserialize_with = "deserialize_prose")]
     pub(crate) answer: String,
     /// Parts of the answer that no experiment can show. Each part names its source. `None` if the
     /// experiments show the complete answer.
@@ -42,7 +42,7 @@ pub(crate) struct Question {
 }
 
 fn optional_prose<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
-    prose(from).map(Some)
+    deserialize_prose(from).map(Some)
 }
 
 static CHAPTERS: LazyLock<Vec<QuestionChapter>> = LazyLock::new(|| {

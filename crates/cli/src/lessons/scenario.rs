@@ -6,7 +6,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::experiment::Experiment;
-use super::file::{FormulaParameters, lesson_files, parse_lesson_file, prose, substitute_in_value};
+use super::file::{
+    FormulaParameters, deserialize_prose, lesson_files, parse_lesson_file, substitute_in_value,
+};
 use crate::nearest;
 
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -14,9 +16,9 @@ use crate::nearest;
 pub(crate) struct Scenario {
     /// Name of the example, as words joined by hyphens.
     pub(crate) name: String,
-    #[serde(deserialize_with = "prose")]
+    #[serde(deserialize_with = "deserialize_prose")]
     pub(crate) source: String,
-    #[serde(deserialize_with = "prose")]
+    #[serde(deserialize_with = "deserialize_prose")]
     pub(crate) description: String,
     #[serde(default, skip_serializing)]
     takes: Vec<ScenarioOption>,

@@ -307,7 +307,10 @@ impl Admin {
     ///
     /// [`ClientError::Unavailable`] if no member responds within 15 s, and
     /// [`ClientError::Rejected`] if the service rejects the request.
-    pub async fn lease_times(&self, id: i64) -> Result<Option<(i64, i64)>, ClientError> {
+    pub async fn remaining_and_granted_ttl(
+        &self,
+        id: i64,
+    ) -> Result<Option<(i64, i64)>, ClientError> {
         Ok(self.read_lease(id, false).await?.map(|lease| (lease.ttl, lease.granted_ttl)))
     }
 

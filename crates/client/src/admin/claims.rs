@@ -81,7 +81,7 @@ impl Admin {
     /// Executes `change` and returns true if `key` was created in the revision `fence`. Otherwise
     /// has no effect and returns false.
     async fn change(&self, key: &[u8], fence: u64, change: Request) -> Result<bool, ClientError> {
-        let request = requests::if_created_at(key, fence, change);
+        let request = requests::change_if_created_at_txn(key, fence, change);
         let path = "/etcdserverpb.KV/Txn";
         let response: rpc::TxnResponse =
             self.call(path, request, RetryPolicy::AfterFailure).await?;

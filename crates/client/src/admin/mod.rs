@@ -256,7 +256,7 @@ impl Admin {
                 connecting.spawn(async move {
                     let start = connect_without_authentication(&endpoint, &options).await;
                     match start {
-                        Ok(connection) => (place, connection.authenticated(&options).await),
+                        Ok(connection) => (place, connection.into_authenticated(&options).await),
                         Err(status) => (place, Err(status)),
                     }
                 });

@@ -12,7 +12,9 @@ use crate::error::{ClientError, LossReason};
 use crate::lock::claim::Claim;
 use crate::lock::queue_entry::{QueueEntry, transact_while_alive};
 use crate::lock::transactions::NewKey;
-use crate::requests::{self, create_revision_equals, if_created_at, op, put, queue_keys, unsigned};
+use crate::requests::{
+    self, change_if_created_at_txn, create_revision_equals, op, put, queue_keys_range, unsigned,
+};
 use crate::session::Session;
 
 /// Second-to-last segment of a participant's key, which has the form `NAME/waiters/LEASE`.
@@ -76,7 +78,7 @@ impl DoubleBarrier {
         }
         let queue = self.queue();
         let key = self.session.new_claim_key(&queue);
-        let request = NewKey { key: &key, value: &[], lease: self.session.id() }.create();
+        let request = NewKey { key: &key, value: &[], lease: self.session.id() }.create_txn();
         let mut entry = QueueEntry::prepare(&self.session, &queue, key, request);
         let own = entry.wait_for_create_revision().await?.ok_or(LossReason::KeyDeleted)?;
         let claim = entry.into_claim(own).with_concurrent_holders();
@@ -109,7 +111,7 @@ impl DoubleBarrier {
     /// of the store at the time of this read.
     async fn participants(&self) -> Result<(Vec<Participant>, u64), ClientError> {
         let queue = self.queue();
-        let range = Request::RequestRange(queue_keys(&queue, SortOrder::Ascend));
+        let range = Request::RequestRange(queue_keys_range(&queue, SortOrder::Ascend));
         let request = rpc::TxnRequest { success: vec![op(range)], ..Default::default() };
         let response = transact_while_alive(&self.session, request, &mut 0).await?;
         let in_queue =
@@ -122,7 +124,7 @@ impl DoubleBarrier {
     /// request has no effect after this participant has left.
     async fn set_ready(&self, claim: &Claim) -> Result<(), ClientError> {
         let put = put(&self.ready_key(), Vec::new(), 0);
-        let request = if_created_at(claim.key(), claim.fence(), put);
+        let request = change_if_created_at_txn(claim.key(), claim.fence(), put);
         match transact_while_alive(&self.session, request, &mut 0).await? {
             rpc::TxnResponse { succeeded: true, .. } => Ok(()),
             rpc::TxnResponse { .. } => Err(LossReason::KeyDeleted.into()),
@@ -204,7 +206,7 @@ impl DoubleBarrier {
     /// Deletes the key `NAME/ready`. If this participant has already left the barrier, does
     /// nothing.
     async fn remove_ready(&self, claim: &Claim) -> Result<(), ClientError> {
-        let mut request = requests::delete(&self.ready_key(), 0);
+        let mut request = requests::delete_txn(&self.ready_key(), 0);
         request.compare.push(create_revision_equals(claim.key(), Vec::new(), claim.fence()));
         transact_while_alive(&self.session, request, &mut 0).await?;
         Ok(())

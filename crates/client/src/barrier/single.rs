@@ -50,7 +50,7 @@ impl Barrier {
         // The value shows whether an earlier copy of the request has created the key.
         let value = format!("{:016x}", fastrand::u64(..));
         let new = NewKey { key: &self.key, value: value.as_bytes(), lease: 0 };
-        let response = self.channel.transact(new.create()).await?;
+        let response = self.channel.transact(new.create_txn()).await?;
         Ok(requests::key_values(&response).any(|kv| kv.value == value.as_bytes()))
     }
 
@@ -77,7 +77,7 @@ impl Barrier {
         let key = self.key.clone();
         let deletion =
             Request::RequestDeleteRange(DeleteRangeRequest { key, ..Default::default() });
-        requests::if_created_at(&self.key, created, deletion)
+        requests::change_if_created_at_txn(&self.key, created, deletion)
     }
 
     /// Waits until the barrier is released. Returns at once if it is not held. Continues to wait

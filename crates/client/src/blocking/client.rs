@@ -43,7 +43,8 @@ impl Client {
         options: impl Into<ConnectOptions>,
     ) -> Result<Client, ClientError> {
         let background = BackgroundRuntime::start()?;
-        let client = background.block_on(crate::client::Client::connect_as(endpoints, options))?;
+        let client =
+            background.block_on(crate::client::Client::connect_with(endpoints, options))?;
         Ok(Client { client, background })
     }
 

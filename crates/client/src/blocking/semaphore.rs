@@ -35,7 +35,7 @@ impl Semaphore {
 
     /// Returns the total number of permits of the semaphore.
     pub fn permits(&self) -> u32 {
-        self.semaphore.permits()
+        self.semaphore.total_permits()
     }
 
     /// Waits for one permit.

@@ -90,7 +90,7 @@ async fn enqueue(
     options: &CampaignOptions,
 ) -> Result<Place, ClientError> {
     let key = session.new_claim_key(name);
-    let request = candidate_keys(session, name, options, &key).enqueue();
+    let request = candidate_keys(session, name, options, &key).enqueue_txn();
     let record = candidate_record_key(name, &key);
     let mut entry = QueueEntry::prepare(session, name, key, request).with_record_key(record);
     match entry.start_waiting().await? {
@@ -129,7 +129,7 @@ async fn yield_to(
 ) -> Result<Option<Place>, ClientError> {
     let key = session.new_claim_key(name);
     let own = (place.entry.key(), place.fence);
-    let request = candidate_keys(session, name, options, &key).yield_to(own, better, view);
+    let request = candidate_keys(session, name, options, &key).yield_txn(own, better, view);
     let record = candidate_record_key(name, &key);
     let next = QueueEntry::prepare_without_releases(session, name, key, request);
     // If this future is dropped, each entry deletes its key. Only one of the two keys exists.

@@ -101,7 +101,7 @@ impl Client {
     /// [`ClientError::Unavailable`] if no member responds within ten seconds to one of the reads,
     /// and [`ClientError::Rejected`] if the service rejects a read.
     pub async fn candidates(&self, name: &str) -> Result<Vec<Candidate>, ClientError> {
-        transfer::read_candidates(&self.channel, name).await
+        transfer::read_leader_and_candidates(&self.channel, name).await
     }
 
     /// Requests that a waiting candidate becomes the next leader, and returns this candidate. The

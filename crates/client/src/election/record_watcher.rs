@@ -113,7 +113,7 @@ impl CandidateRecordWatcher {
     ///
     /// [`ClientError`] if no member responds or the service rejects the read.
     pub(crate) async fn has_claim(&mut self, candidate: &Candidate) -> Result<bool, ClientError> {
-        let request = requests::read_queue(&candidate.key, None);
+        let request = requests::read_queue_txn(&candidate.key, None);
         let response = self.channel.transact(request).await?;
         Ok(requests::view_without_predecessor(&response, &candidate.key).own_create_revision
             == Some(candidate.fence))

@@ -16,7 +16,7 @@ use tenure_etcd::mvccpb::KeyValue;
 
 use crate::requests::{
     create_revision_equals, delete_all_txn, key_values, mod_revision_equals, op, put, queue_range,
-    read_key, read_newest_two, revision, unsigned,
+    read_key, read_newest_two_op, revision, unsigned,
 };
 
 const RECORDS: &str = "#election";
@@ -76,10 +76,10 @@ impl NewCandidate<'_> {
 
     /// Returns a request that adds the candidate to the end of the queue, and reads the claim and
     /// its predecessor. A repeated request changes nothing, and reads only the claim.
-    pub(crate) fn enqueue(&self) -> rpc::TxnRequest {
+    pub(crate) fn enqueue_txn(&self) -> rpc::TxnRequest {
         rpc::TxnRequest {
             compare: vec![create_revision_equals(self.key, Vec::new(), 0)],
-            success: self.puts().into_iter().chain([read_newest_two(self.name)]).collect(),
+            success: self.puts().into_iter().chain([read_newest_two_op(self.name)]).collect(),
             failure: vec![op(read_key(self.key))],
         }
     }
@@ -91,7 +91,7 @@ impl NewCandidate<'_> {
     /// The request has no effect if the claim `old` or the claim of `better` does not exist. It
     /// also has no effect if another client has requested a transfer to the claim `old` since
     /// `view` was read. A repetition of the request changes nothing.
-    pub(crate) fn yield_to(
+    pub(crate) fn yield_txn(
         &self,
         (old, fence): (&[u8], u64),
         better: &Candidate,
@@ -109,7 +109,7 @@ impl NewCandidate<'_> {
             success: deletions
                 .into_iter()
                 .chain(self.puts())
-                .chain([read_newest_two(self.name)])
+                .chain([read_newest_two_op(self.name)])
                 .collect(),
             failure: vec![op(read_key(self.key))],
         }
@@ -119,7 +119,7 @@ impl NewCandidate<'_> {
 /// Returns a request for the transfer of the leadership to `candidate`. The request has no effect
 /// if the claim of the candidate does not exist, or if its record has changed since `candidate` was
 /// read. A delayed copy of the request therefore does not take precedence over a later request.
-pub(crate) fn nominate(name: &str, candidate: &Candidate) -> rpc::TxnRequest {
+pub(crate) fn nominate_txn(name: &str, candidate: &Candidate) -> rpc::TxnRequest {
     let record = candidate_record_key(name, &candidate.key);
     let exists = |key: &[u8]| create_revision_equals(key, Vec::new(), candidate.fence);
     let unchanged = mod_revision_equals(&record, candidate.written);

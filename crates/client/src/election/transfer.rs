@@ -7,7 +7,7 @@ use thiserror::Error;
 
 use crate::election::leadership::Leadership;
 use crate::election::record_watcher::CandidateRecordWatcher;
-use crate::election::records::{Candidate, nominate};
+use crate::election::records::{Candidate, nominate_txn};
 use crate::error::{ClientError, LossReason};
 use crate::lock::queue_entry::find_predecessor;
 use crate::transport::channel::Channel;
@@ -187,7 +187,7 @@ pub(crate) async fn request_transfer(
             return Err(ClientError::UnknownCandidate { identity: identity.to_owned() });
         }
         for candidate in &named {
-            if channel.transact(nominate(name, candidate)).await?.succeeded {
+            if channel.transact(nominate_txn(name, candidate)).await?.succeeded {
                 return Ok(candidate.clone());
             }
         }
@@ -198,7 +198,7 @@ pub(crate) async fn request_transfer(
 /// Returns the candidates of an election that have an identity, in the order of the queue. The
 /// leader is the first of them, unless a candidate without an identity leads. Omits each candidate
 /// whose claim does not exist.
-pub(crate) async fn read_candidates(
+pub(crate) async fn read_leader_and_candidates(
     channel: &Arc<Channel>,
     name: &str,
 ) -> Result<Vec<Candidate>, ClientError> {
@@ -232,10 +232,10 @@ mod tests {
         for (key, identity) in [(b"boss/1", "first"), (b"boss/2", "second")] {
             let (name, lease) = ("boss", session.id());
             let new = NewCandidate { name, key, value: b"x", identity, priority: 0, lease };
-            assert!(channel.transact(new.enqueue()).await.expect("a response").succeeded);
+            assert!(channel.transact(new.enqueue_txn()).await.expect("a response").succeeded);
         }
-        let candidates = read_candidates(channel, "boss").await.expect("a response");
-        let delayed = nominate("boss", &candidates[0]);
+        let candidates = read_leader_and_candidates(channel, "boss").await.expect("a response");
+        let delayed = nominate_txn("boss", &candidates[0]);
         for identity in ["first", "second"] {
             request_transfer(channel, "boss", identity, 0).await.expect("a candidate");
         }

@@ -147,7 +147,7 @@ impl<'a> Waiting<'a> {
         };
         let mut key = session.new_claim_key(name);
         key.extend(access.claim_name_suffix().bytes());
-        let request = requests::enqueue(name, &key, value, session.id());
+        let request = requests::enqueue_txn(name, &key, value, session.id());
         let mut entry = QueueEntry::prepare(session, name, key, request);
         let own = entry.wait_for_create_revision().await?.ok_or(LossReason::KeyDeleted)?;
         Ok(Waiting { session, name, access, entry, own })

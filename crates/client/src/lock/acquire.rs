@@ -17,7 +17,7 @@ pub(crate) async fn acquire(
 ) -> Result<Claim, ClientError> {
     session.check_alive()?;
     let key = session.new_claim_key(name);
-    let request = requests::enqueue(name, &key, value, session.id());
+    let request = requests::enqueue_txn(name, &key, value, session.id());
     let mut entry = QueueEntry::prepare(session, name, key, request).with_hand_over(hand_over);
     let fence = session.while_alive(entry.wait_until_first()).await?;
     Ok(entry.into_claim(fence))
@@ -56,7 +56,7 @@ async fn try_acquire_among_nested(
     value: Vec<u8>,
 ) -> Result<Option<Claim>, ClientError> {
     let key = session.new_claim_key(name);
-    let request = requests::enqueue(name, &key, value, session.id());
+    let request = requests::enqueue_txn(name, &key, value, session.id());
     let mut entry = QueueEntry::prepare_without_releases(session, name, key, request);
     match session.while_alive(entry.start_waiting()).await?.1 {
         Some(WaiterAction::Acquired { fence }) => Ok(Some(entry.into_claim(fence))),

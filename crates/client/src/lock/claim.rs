@@ -112,7 +112,7 @@ impl Claim {
     /// not undo a later change.
     fn value_change(&self, value: Vec<u8>, changed: u64) -> rpc::TxnRequest {
         let put = requests::put(&self.key, value, self.session.id());
-        let mut request = requests::if_created_at(&self.key, self.fence, put);
+        let mut request = requests::change_if_created_at_txn(&self.key, self.fence, put);
         request.compare.push(requests::mod_revision_equals(&self.key, changed));
         request.failure.push(requests::op(requests::read_key(&self.key)));
         request
@@ -177,7 +177,7 @@ impl Claim {
     }
 
     async fn read_own_key(&self) -> Result<QueueView<Vec<u8>>, ClientError> {
-        let request = requests::read_queue(&self.key, None);
+        let request = requests::read_queue_txn(&self.key, None);
         let response = self.session.channel().transact(request).await?;
         Ok(requests::view_without_predecessor(&response, &self.key))
     }
@@ -207,7 +207,7 @@ mod tests {
         let session = client.session(Duration::from_secs(60)).await.expect("a session");
         let key = b"a/1".to_vec();
         let new = NewKey { key: &key, value: b"", lease: session.id() };
-        let created = session.channel().transact(new.create()).await.expect("a response");
+        let created = session.channel().transact(new.create_txn()).await.expect("a response");
         let claim = Claim::new(session.clone(), key.clone(), requests::revision(&created), false);
         let delayed = claim.value_change(b"v1".to_vec(), claim.fence);
         let value = async || {
@@ -225,7 +225,7 @@ mod tests {
 
         // Another client changes the value, for instance to ask for the lock.
         let put = requests::put(&key, b"other".to_vec(), session.id());
-        let put = requests::if_created_at(&key, claim.fence, put);
+        let put = requests::change_if_created_at_txn(&key, claim.fence, put);
         session.channel().transact(put).await.expect("a response");
         claim.set_value(b"v3".to_vec()).await.expect("a response");
         assert_eq!(value().await, b"v3");

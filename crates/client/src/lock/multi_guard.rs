@@ -128,7 +128,7 @@ impl Session {
         }
         self.check_alive()?;
         let key = self.new_claim_key(name);
-        let request = requests::enqueue(name, &key, Vec::new(), self.id());
+        let request = requests::enqueue_txn(name, &key, Vec::new(), self.id());
         let entry = QueueEntry::prepare(self, name, key.clone(), request);
         let mut entry = entry.with_hand_over(HandOverEvent::OnRelease);
         let wait = async {

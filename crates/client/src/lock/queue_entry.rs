@@ -323,7 +323,7 @@ impl QueueEntry {
     /// Converts an entry that is first in its queue into a claim.
     pub(crate) fn into_claim(mut self, fence: u64) -> Claim {
         self.has_possible_key = false;
-        metrics::lock_acquired(self.started.elapsed());
+        metrics::record_lock_wait(self.started.elapsed());
         spans::record_acquired(&self.span, fence);
         let (session, key) = (self.session.clone(), std::mem::take(&mut self.key));
         Claim::new(session, key, fence, self.can_reappear).with_record_key(self.record_key.take())
@@ -380,7 +380,7 @@ pub(crate) async fn find_predecessor(
     let mut limit = ReadLimit::new();
     loop {
         let range = requests::QueueRange { name, max_create_revision, limit: limit.keys };
-        let read = requests::read_queue(key, Some(range));
+        let read = requests::read_queue_txn(key, Some(range));
         let request = if since > 0 { requests::with_serializable_reads(read) } else { read };
         let response = match channel.transact(request).await {
             Ok(response) => response,
@@ -486,7 +486,7 @@ async fn enqueue(
             Ok(Enqueued { view: QueueView { own_create_revision: None, .. }, .. })
         )
     {
-        let read = requests::read_queue(&key, None);
+        let read = requests::read_queue_txn(&key, None);
         let result = transact_while_alive(&session, read, &mut more_attempts).await;
         enqueued = result.map(|response| Enqueued {
             view: requests::view_without_predecessor(&response, &key),
@@ -540,7 +540,7 @@ mod tests {
         // The key has no lease, so the service would create it even after the end of the session.
         let entry = || {
             let key = session.new_claim_key("a");
-            let request = requests::enqueue("a", &key, Vec::new(), 0);
+            let request = requests::enqueue_txn("a", &key, Vec::new(), 0);
             QueueEntry::prepare(&session, "a", key, request)
         };
         let before = write(&channel).await;
@@ -549,7 +549,7 @@ mod tests {
         assert_eq!((write(&channel).await, write(&channel).await), (before + 1, before + 2));
         // The dropped entry includes the release of this guard.
         let guard = session.lock("released").await.expect("the lock");
-        let read = requests::read_queue(guard.key(), None);
+        let read = requests::read_queue_txn(guard.key(), None);
         drop(guard);
         drop(entry());
         let released = async {

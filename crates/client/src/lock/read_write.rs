@@ -47,7 +47,7 @@ impl Queues {
     async fn acquire(&self, session: &Session) -> Result<Claim, ClientError> {
         let key = session.new_claim_key(&self.own);
         let new = NewKey { key: &key, value: &[], lease: session.id() };
-        let request = new.create_and_read_newest(&self.blocking[0]);
+        let request = new.create_and_read_newest_txn(&self.blocking[0]);
         let mut entry = QueueEntry::prepare(session, &self.blocking[0], key, request);
         let fence = entry.wait_until_first().await?;
         // New keys come last. So once a queue contains no key older than the claim's key, this
@@ -72,7 +72,7 @@ impl Queues {
                 since = since.min(view.revision);
             }
             let new = NewKey { key: &key, value: &[], lease: session.id() };
-            let request = new.create_if_queues_unchanged(&self.blocking, since);
+            let request = new.create_if_queues_unchanged_txn(&self.blocking, since);
             let mut entry =
                 QueueEntry::prepare_without_releases(session, &self.blocking[0], key, request);
             if let Some(fence) = entry.wait_for_create_revision().await? {

@@ -61,7 +61,7 @@ impl Semaphore {
     }
 
     /// Returns the total number of permits of the semaphore.
-    pub const fn permits(&self) -> u32 {
+    pub const fn total_permits(&self) -> u32 {
         self.permits
     }
 
@@ -150,7 +150,7 @@ impl Semaphore {
     async fn check_or_store_total(&self) -> Result<(), ClientError> {
         let (key, value) = (self.total_key(), self.permits.to_string());
         let new = NewKey { key: &key, value: value.as_bytes(), lease: 0 };
-        let response = transact_while_alive(&self.session, new.create(), &mut 0).await?;
+        let response = transact_while_alive(&self.session, new.create_txn(), &mut 0).await?;
         let stored = requests::key_values(&response).find(|kv| kv.key == key);
         let stored = stored.map_or(&[][..], |kv| &kv.value);
         if stored == value.as_bytes() {
@@ -175,8 +175,8 @@ impl Semaphore {
         let (key, value) = (self.session.new_claim_key(&queue), permits.to_string());
         let new = NewKey { key: &key, value: value.as_bytes(), lease: self.session.id() };
         let mut request = match since {
-            Some(since) => new.create_if_queues_unchanged(std::slice::from_ref(&queue), since),
-            None => new.create(),
+            Some(since) => new.create_if_queues_unchanged_txn(std::slice::from_ref(&queue), since),
+            None => new.create_txn(),
         };
         request.compare.push(value_equals(&self.total_key(), self.permits.to_string().as_bytes()));
         match since {

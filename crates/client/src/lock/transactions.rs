@@ -7,7 +7,8 @@ use tenure_etcd::etcdserverpb::compare::{CompareResult, CompareTarget, TargetUni
 use tenure_etcd::etcdserverpb::request_op::Request;
 
 use crate::requests::{
-    create_revision_equals, op, put, queue_range, read_key, read_newest_two, signed, target_equals,
+    create_revision_equals, op, put, queue_range, read_key, read_newest_two_op, signed,
+    target_equals,
 };
 
 /// Key that a transaction creates, with its value and its lease.
@@ -21,7 +22,7 @@ pub(crate) struct NewKey<'a> {
 
 impl NewKey<'_> {
     /// Returns a request that creates the key if the key does not exist, and then reads the key.
-    pub(crate) fn create(self) -> rpc::TxnRequest {
+    pub(crate) fn create_txn(self) -> rpc::TxnRequest {
         let NewKey { key, value, lease } = self;
         rpc::TxnRequest {
             compare: vec![create_revision_equals(key, Vec::new(), 0)],
@@ -33,22 +34,22 @@ impl NewKey<'_> {
     /// Returns a request that creates the key if the key does not exist, and then reads the key. If
     /// the request creates the key, the request also reads the two newest keys of `queue`. The
     /// created key may be one of these two keys.
-    pub(crate) fn create_and_read_newest(self, queue: &str) -> rpc::TxnRequest {
-        let mut request = self.create();
+    pub(crate) fn create_and_read_newest_txn(self, queue: &str) -> rpc::TxnRequest {
+        let mut request = self.create_txn();
         // The newest key of the queue may be the created one.
-        request.success.push(read_newest_two(queue));
+        request.success.push(read_newest_two_op(queue));
         request
     }
 
     /// Returns a request that creates the key if the key does not exist and the queues are
     /// unchanged. The queues are unchanged if no key was added to any of `queues` after the
     /// revision `since`. The request also reads the key.
-    pub(crate) fn create_if_queues_unchanged(
+    pub(crate) fn create_if_queues_unchanged_txn(
         self,
         queues: &[String],
         since: u64,
     ) -> rpc::TxnRequest {
-        let mut request = self.create();
+        let mut request = self.create_txn();
         request.compare.extend(queues.iter().map(|queue| is_unchanged(queue, since)));
         request
     }

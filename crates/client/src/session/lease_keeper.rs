@@ -145,7 +145,7 @@ impl LeaseKeeper {
         // The grant of the lease is treated as the first renewal, which has succeeded.
         keeper.pending = None;
         keeper.fire_deadlines();
-        let actions = keeper.session.on_response(keeper.session.round());
+        let actions = keeper.session.on_response(keeper.session.last_request_number());
         keeper.perform(actions, request_sent_at);
         keeper.session.is_alive().then_some((keeper, receiver))
     }

@@ -96,7 +96,7 @@ impl ReleasedKeys {
     /// lost the right to write one of them.
     async fn delete_existing(&self) -> Result<(), ClientError> {
         for key in self.find_existing().await? {
-            match self.channel.transact(requests::delete(&key, 0)).await {
+            match self.channel.transact(requests::delete_txn(&key, 0)).await {
                 Ok(_) | Err(ClientError::Rejected { .. }) => {}
                 Err(error) => return Err(error),
             }

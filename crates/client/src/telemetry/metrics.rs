@@ -48,7 +48,7 @@ pub(crate) const METRICS: [MetricDescription; 10] = [
 
 /// Records that a lock or a leadership was acquired. `wait` is the time between the request and the
 /// acquisition.
-pub(crate) fn lock_acquired(wait: Duration) {
+pub(crate) fn record_lock_wait(wait: Duration) {
     record(LOCK_WAIT, wait);
 }
 

@@ -193,7 +193,7 @@ impl Channel {
 
     async fn authenticate(&self, connection: Connection) -> Result<Connection, Status> {
         let address = connection.address().to_owned();
-        let authenticated = connection.authenticated(&self.options).await;
+        let authenticated = connection.into_authenticated(&self.options).await;
         authenticated.inspect_err(|status| self.failures.record(&address, status))
     }
 

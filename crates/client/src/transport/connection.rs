@@ -127,7 +127,7 @@ impl Connection {
 
     /// Authenticates the user if the options contain a user, within [`AUTHENTICATION_TIMEOUT`].
     /// Sets the maximum size of a response, and returns the connection.
-    pub(crate) async fn authenticated(
+    pub(crate) async fn into_authenticated(
         mut self,
         options: &ConnectOptions,
     ) -> Result<Connection, Status> {

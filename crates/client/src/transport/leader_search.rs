@@ -90,7 +90,7 @@ async fn connect_to_leader(
     let connection = connect_without_authentication(endpoint, options).await?;
     match member_and_leader(&connection).await? == (leader, leader) {
         // The user is authenticated only now, because a member takes long to verify a password.
-        true => connection.authenticated(options).await.map(Some),
+        true => connection.into_authenticated(options).await.map(Some),
         false => Ok(None),
     }
 }

@@ -13,7 +13,7 @@ use crate::watch::watcher::{WatchEvent, Watcher};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum QueueChange {
     /// A claim has been added, or its value has changed.
-    Queued {
+    AddedOrChanged {
         /// Key of the claim.
         key: Vec<u8>,
         /// Fencing token of the claim: the revision in which it was added.
@@ -60,7 +60,7 @@ impl QueueChanges {
                 WatchEvent::Put(kv) => {
                     let fence = requests::unsigned(kv.create_revision);
                     let revision = requests::unsigned(kv.mod_revision);
-                    QueueChange::Queued { key: kv.key, fence, revision }
+                    QueueChange::AddedOrChanged { key: kv.key, fence, revision }
                 }
                 WatchEvent::Deleted(kv) => {
                     QueueChange::Left { revision: requests::unsigned(kv.mod_revision), key: kv.key }

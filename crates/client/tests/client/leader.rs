@@ -81,7 +81,7 @@ impl Cluster {
     }
 
     async fn client(&self, access: impl Into<ConnectOptions>) -> Client {
-        Client::connect_as(&self.endpoints, access).await.expect("a connection")
+        Client::connect_with(&self.endpoints, access).await.expect("a connection")
     }
 
     async fn session(&self, access: impl Into<ConnectOptions>) -> Session {

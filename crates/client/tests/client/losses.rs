@@ -178,7 +178,10 @@ async fn watch_continues_behind_compacted_history() {
     let (after, next) = tokio::join!(after, session.lock("b"));
     let fence = next.expect("the lock").fence();
     let after = after.expect("in time");
-    assert!(matches!(&after, QueueChange::Queued { fence: of, .. } if *of == fence), "{after:?}");
+    assert!(
+        matches!(&after, QueueChange::AddedOrChanged { fence: of, .. } if *of == fence),
+        "{after:?}"
+    );
     drop(changes);
     within(async { while service.watchers().await > 0 {} }).await;
     let _told = tokio::spawn(async move { guard.lost().await });

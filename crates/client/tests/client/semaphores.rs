@@ -18,7 +18,7 @@ async fn permits_are_counted_by_weight() {
         one.semaphore("s", 3).await.expect("a semaphore"),
         other.semaphore("s", 3).await.expect("a semaphore"),
     );
-    assert_eq!((one.name(), one.permits()), ("s", 3));
+    assert_eq!((one.name(), one.total_permits()), ("s", 3));
     let two = within(one.acquire_many(2)).await.expect("permits");
     assert!(other.try_acquire_many(2).await.expect("an answer").is_none());
     let last = other.try_acquire().await.expect("an answer").expect("one is free");

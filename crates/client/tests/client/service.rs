@@ -83,7 +83,7 @@ impl Service {
             ..config
         };
         let server = Server::start(&config).await.expect("a member");
-        let address = server.addresses()[0].to_string();
+        let address = server.client_addresses()[0].to_string();
         tokio::spawn(server.run(std::future::pending()));
         Service { address, _folder: folder }
     }

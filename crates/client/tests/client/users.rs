@@ -52,7 +52,7 @@ async fn session(service: &Service, user: User) -> Result<Session, ClientError> 
 }
 
 async fn session_for(ttl: Duration, service: &Service, user: User) -> Result<Session, ClientError> {
-    let client = Client::connect_as([&service.address], user).await?;
+    let client = Client::connect_with([&service.address], user).await?;
     client.session(ttl).await
 }
 
@@ -74,7 +74,7 @@ async fn lock_outlives_its_token() {
 async fn clients_of_a_user_continue_when_users_are_enabled() {
     let service = Service::with(Config::default()).await;
     let bob = || User::new("bob", "one");
-    let [client, observer] = [(); 2].map(|()| Client::connect_as([&service.address], bob()));
+    let [client, observer] = [(); 2].map(|()| Client::connect_with([&service.address], bob()));
     let (client, observer) = (client.await.expect("a client"), observer.await.expect("a client"));
     let admin = Admin::new([&service.address], bob()).expect("a client");
     let barrier = client.barrier("jobs/barrier");
@@ -93,7 +93,7 @@ async fn clients_of_a_user_continue_when_users_are_enabled() {
 #[tokio::test]
 async fn connecting_fails_if_no_member_responds_to_the_password() {
     let silent = SilentMember::start().await;
-    let connecting = Client::connect_as([&silent.address], User::new("bob", "one"));
+    let connecting = Client::connect_with([&silent.address], User::new("bob", "one"));
     let error = within(connecting).await.map(drop).expect_err("no response");
     assert!(matches!(error, ClientError::Unavailable { .. }), "{error}");
     assert!(silent.requests.load(Ordering::Relaxed) > 0, "the member received the password");
@@ -108,7 +108,7 @@ async fn client_tries_next_member_if_one_does_not_respond_to_the_password() {
         loop {
             let before = silent.requests.load(Ordering::Relaxed);
             let endpoints = [&silent.address, &service.address];
-            let connected = Client::connect_as(endpoints, User::new("bob", "one")).await;
+            let connected = Client::connect_with(endpoints, User::new("bob", "one")).await;
             if connected.is_ok() && silent.requests.load(Ordering::Relaxed) > before {
                 return;
             }

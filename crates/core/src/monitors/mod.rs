@@ -77,6 +77,6 @@ pub use shares::{ShareExclusion, ShareFencing};
 pub use steady_leader::SteadyLeader;
 pub use suspicions::{StrongAccuracy, StrongCompleteness};
 pub use uniqueness::OneLeaderAtEnd;
-pub use validity::HighestRankLeads;
+pub use validity::BestRankLeads;
 pub use waves::{AllReached, WaveTree};
 pub use write_durability::WriteDurability;

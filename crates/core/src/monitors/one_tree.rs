@@ -6,7 +6,7 @@ use alloc::format;
 use crate::monitor::{Monitor, MonitorResult, Observation, violated};
 use crate::process::ProcessId;
 use crate::property::Property;
-use crate::service::tree::{Command, Event, Wave};
+use crate::service::leader_tree::{Command, Event, Wave};
 
 /// Monitor of waves: each wave builds a tree with one root. Each other process joins the tree once,
 /// through a process that has already joined. Hence there is no cycle, and each process has a path

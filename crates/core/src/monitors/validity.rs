@@ -16,7 +16,7 @@ use crate::service::election;
 /// the live process with the largest rank. A monitor of [`Property::SmallestLeads`] instead
 /// requires the smallest rank.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct HighestRankLeads {
+pub struct BestRankLeads {
     /// Rank of each process. Empty if the rank of each process equals its number, from 1.
     ranks: Arc<[Rank]>,
     /// True if the process with the smallest rank must lead. If false, the process with the largest
@@ -26,27 +26,27 @@ pub struct HighestRankLeads {
     beliefs: Vec<Option<ProcessId>>,
 }
 
-impl HighestRankLeads {
+impl BestRankLeads {
     /// Creates the monitor for a group with one process per rank: `ranks[i]` is the rank of the
     /// process with the index *i*, from 0. No process is down.
     pub fn new(ranks: impl Into<Arc<[Rank]>>) -> Self {
         let ranks = ranks.into();
         let size = u32::try_from(ranks.len()).expect("a group has fewer than 2^32 processes");
-        HighestRankLeads::with_size(size, ranks)
+        BestRankLeads::with_size(size, ranks)
     }
 
     /// Creates the monitor for `size` processes with these ranks. If `ranks` is empty, the rank of
     /// a process is its number, from 1.
     pub fn with_size(size: u32, ranks: impl Into<Arc<[Rank]>>) -> Self {
         let beliefs = vec![None; size as usize];
-        HighestRankLeads { ranks: ranks.into(), smallest: false, down: ProcessSet::new(), beliefs }
+        BestRankLeads { ranks: ranks.into(), smallest: false, down: ProcessSet::new(), beliefs }
     }
 
     /// Returns the monitor of [`Property::SmallestLeads`] if `smallest` is true, and of
     /// [`Property::Validity`] otherwise.
     #[must_use]
     pub fn requiring_smallest_rank(self, smallest: bool) -> Self {
-        HighestRankLeads { smallest, ..self }
+        BestRankLeads { smallest, ..self }
     }
 
     /// Marks the processes `down` as down from the start.
@@ -77,7 +77,7 @@ impl HighestRankLeads {
     }
 }
 
-impl Monitor<election::Command, election::Event> for HighestRankLeads {
+impl Monitor<election::Command, election::Event> for BestRankLeads {
     fn property(&self) -> Property {
         if self.smallest { Property::SmallestLeads } else { Property::Validity }
     }

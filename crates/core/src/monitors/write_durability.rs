@@ -9,7 +9,7 @@ use crate::monitor::{Monitor, MonitorResult, Observation, Violation};
 use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::Term;
-use crate::service::replication::{Command, Event};
+use crate::service::replicated_list::{Command, Event};
 
 /// Monitor of replicated writes: an acknowledged write is never lost. When a primary begins to
 /// serve, its list of writes contains every write that was acknowledged in an earlier term, at the

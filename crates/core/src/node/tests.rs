@@ -26,7 +26,7 @@ impl Protocol for List {
         (0, self.0.clone())
     }
 
-    fn unsaved(&self, saved: &Self::Stable) -> Option<Self::Stable> {
+    fn unsaved_change(&self, saved: &Self::Stable) -> Option<Self::Stable> {
         let from = saved.1.len();
         (self.0.len() > from).then(|| (from, self.0[from..].to_vec()))
     }
@@ -139,7 +139,7 @@ impl Protocol for PromiseCounter {
 
     fn on_message(&mut self, _: ProcessId, _: TestMessage, _: &mut impl Effects<Self>) {}
 
-    fn requires_save(message: &TestMessage) -> bool {
+    fn must_wait_for_save(message: &TestMessage) -> bool {
         matches!(message, TestMessage::Promise(_))
     }
 }
@@ -193,7 +193,7 @@ impl Protocol for CutList {
         (self.first, self.first, self.list.clone())
     }
 
-    fn unsaved(&self, saved: &Self::Stable) -> Option<Self::Stable> {
+    fn unsaved_change(&self, saved: &Self::Stable) -> Option<Self::Stable> {
         let (_, from, rest) = self.urgent_change(saved).unwrap_or((0, self.end(), Vec::new()));
         (self.first != saved.0 || !rest.is_empty()).then_some((self.first, from, rest))
     }

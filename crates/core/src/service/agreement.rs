@@ -271,9 +271,8 @@ impl Users {
         if !service.is_agreement() {
             return None;
         }
-        let user = |at| {
-            User::new(&UserModelConfig { service, at, size, command_count: command_count(at) })
-        };
+        let user =
+            |at| User::new(&UserModelConfig { service, at, size, work_count: command_count(at) });
         let users = (0..size).map(ProcessId).map(user).collect();
         Some(Users { service, users, issued: alloc::vec![0; size as usize] })
     }

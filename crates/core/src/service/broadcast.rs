@@ -72,7 +72,7 @@ impl ServiceUser for User {
     type Event = Event;
 
     fn new(config: &UserModelConfig) -> Self {
-        User { at: config.at, sent: 0, limit: config.command_count.into(), is_waiting: false }
+        User { at: config.at, sent: 0, limit: config.work_count.into(), is_waiting: false }
     }
 
     fn next_command(&self) -> Option<Command> {

@@ -83,7 +83,7 @@ impl ServiceUser for User {
 
     fn new(config: &UserModelConfig) -> Self {
         let is_last = config.size > 1 && config.at.number() == config.size;
-        let remaining = if is_last { config.command_count } else { 0 };
+        let remaining = if is_last { config.work_count } else { 0 };
         User { remaining, is_member: true, has_left: false, is_waiting: false }
     }
 

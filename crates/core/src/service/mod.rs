@@ -10,24 +10,24 @@ use crate::protocol::Protocol;
 pub mod agreement;
 pub mod barrier;
 pub mod broadcast;
-pub mod clock;
+pub mod clock_synchronisation;
 pub mod commit;
 pub mod consensus;
 pub mod drinking;
 mod fence;
 pub mod forum;
+pub mod leader_tree;
 pub mod log;
 pub mod membership;
 pub mod relayed_log;
 pub mod renaming;
-pub mod replication;
+pub mod replicated_list;
 pub mod resources;
 pub mod session_user;
 pub mod shares;
 pub mod snapshot;
 pub mod spanning_tree;
 pub mod termination;
-pub mod tree;
 pub mod user;
 pub mod wave;
 pub mod with_election;
@@ -170,7 +170,7 @@ pub mod office {
 /// Failure detection: opinions about peers, which may be wrong and may be revoked.
 pub mod detector {
     use crate::process::ProcessId;
-    use crate::protocol::Verdict;
+    use crate::protocol::DetectorVerdict;
 
     /// Command of the local user. A failure detector accepts no commands, so this type has no
     /// values.
@@ -184,7 +184,7 @@ pub mod detector {
         /// Peer that the failure detector suspects or trusts.
         pub peer: ProcessId,
         /// Latest verdict of the failure detector about the peer.
-        pub verdict: Verdict,
+        pub verdict: DetectorVerdict,
     }
 }
 
@@ -304,10 +304,10 @@ impl EventConversions for office::Event {
 impl EventConversions for () {}
 impl EventConversions for detector::Event {}
 impl EventConversions for stream::Event {}
-impl EventConversions for clock::Event {}
+impl EventConversions for clock_synchronisation::Event {}
 impl EventConversions for commit::Event {}
-impl EventConversions for replication::Event {}
-impl EventConversions for tree::Event {}
+impl EventConversions for replicated_list::Event {}
+impl EventConversions for leader_tree::Event {}
 impl<K, E> EventConversions for Tagged<K, E> {}
 
 /// A protocol that offers mutual exclusion.

@@ -58,7 +58,7 @@ impl ServiceUser for User {
 
     fn new(config: &UserModelConfig) -> Self {
         let helps = config.size > 2 && config.at.number() == config.size;
-        User { wants: config.command_count > 0 && !helps, is_waiting: false }
+        User { wants: config.work_count > 0 && !helps, is_waiting: false }
     }
 
     fn next_command(&self) -> Option<Command> {

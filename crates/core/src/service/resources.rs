@@ -113,13 +113,7 @@ impl ServiceUser for User {
 
     fn new(config: &UserModelConfig) -> Self {
         let resources = config.size.max(3);
-        User {
-            at: config.at,
-            resources,
-            step: 0,
-            remaining: config.command_count,
-            is_waiting: false,
-        }
+        User { at: config.at, resources, step: 0, remaining: config.work_count, is_waiting: false }
     }
 
     fn next_command(&self) -> Option<Command> {
@@ -196,7 +190,7 @@ mod tests {
 
     fn user(at: u32, times: u32) -> User {
         let service = Service::Resources;
-        User::new(&UserModelConfig { service, at: ProcessId(at), size: 2, command_count: times })
+        User::new(&UserModelConfig { service, at: ProcessId(at), size: 2, work_count: times })
     }
 
     #[test]

@@ -53,7 +53,7 @@ impl<R: SessionRequests> ServiceUser for SessionUser<R> {
 
     fn new(config: &UserModelConfig) -> Self {
         let requests = R::new(config);
-        SessionUser { requests, remaining: config.command_count, position: Position::Outside }
+        SessionUser { requests, remaining: config.work_count, position: Position::Outside }
     }
 
     fn next_command(&self) -> Option<R::Command> {

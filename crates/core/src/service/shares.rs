@@ -139,7 +139,7 @@ mod tests {
                 service: Service::Shares,
                 at: ProcessId(at),
                 size: 3,
-                command_count: 2,
+                work_count: 2,
             };
             let mut user = User::new(&config);
             for share in [first, second] {
@@ -160,12 +160,8 @@ mod tests {
 
     #[test]
     fn user_that_loses_its_share_requests_the_next_one() {
-        let config = UserModelConfig {
-            service: Service::Shares,
-            at: ProcessId(0),
-            size: 2,
-            command_count: 2,
-        };
+        let config =
+            UserModelConfig { service: Service::Shares, at: ProcessId(0), size: 2, work_count: 2 };
         let mut user = User::new(&config);
         user.on_command(&Command::Lock { share: LockShare::Part });
         user.on_event(&Event::Locked { share: LockShare::Part, limit: None, fence: Fence(0, 1) });

@@ -135,7 +135,7 @@ impl ServiceUser for User {
         User {
             at: config.at,
             next,
-            remaining: config.command_count,
+            remaining: config.work_count,
             tokens: INITIAL_TOKENS,
             gives,
             is_waiting: false,

@@ -67,7 +67,7 @@ impl ServiceUser for User {
     const IS_COLLECTIVE: bool = true;
 
     fn new(config: &UserModelConfig) -> Self {
-        User { has_request: config.command_count > 0, phase: Phase::Unaware }
+        User { has_request: config.work_count > 0, phase: Phase::Unaware }
     }
 
     fn next_command(&self) -> Option<Command> {

@@ -75,7 +75,7 @@ impl ServiceUser for User {
 
     fn new(config: &UserModelConfig) -> Self {
         let generations = if config.at == ProcessId(0) { 2 } else { 0 };
-        User { generations, remaining: config.command_count, is_waiting: false }
+        User { generations, remaining: config.work_count, is_waiting: false }
     }
 
     fn next_command(&self) -> Option<Command> {

@@ -35,7 +35,7 @@ pub struct UserModelConfig {
     /// Amount of work of the user, in a unit that the user model defines: commands, sessions or
     /// rounds. If 0, the user issues no command. A model may issue fewer commands, for example if a
     /// process proposes only once.
-    pub command_count: u32,
+    pub work_count: u32,
 }
 
 /// A model of the user of a service at one process: an automaton over the user's commands and

@@ -62,7 +62,7 @@ impl ServiceUser for User {
     type Event = Event;
 
     fn new(config: &UserModelConfig) -> Self {
-        User { remaining: config.command_count, is_waiting: false }
+        User { remaining: config.work_count, is_waiting: false }
     }
 
     fn next_command(&self) -> Option<Command> {

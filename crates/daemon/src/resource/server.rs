@@ -114,7 +114,7 @@ impl CounterServer {
 
     /// Makes the trace continue in another file whenever a file is full. Has no effect without a
     /// trace.
-    pub fn set_segments(&self, segments: TraceSegments) {
+    pub fn set_trace_segments(&self, segments: TraceSegments) {
         self.state.traced().segments = Some(segments);
     }
 

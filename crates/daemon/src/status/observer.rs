@@ -6,7 +6,7 @@ use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use tenure_core::{Fence, ProcessId, Term};
 use tenure_runtime::store::{SaveMetrics, SaveSummary};
-use tenure_runtime::transport::{MeshView, PeerStatus};
+use tenure_runtime::transport::{MeshHandle, PeerStatus};
 use tenure_trace::{ProcessCondition, ProcessStates, Record, StateChange, unix_time_nanos};
 
 use super::{LeaderInfo, LinkStatus, LockStatus, NodeStatus, SaveStats, TrafficStats};
@@ -29,7 +29,7 @@ pub(crate) struct NodeInfo {
 struct RunState {
     session: u64,
     started: Instant,
-    view: MeshView,
+    view: MeshHandle,
     saves: SaveMetrics,
 }
 
@@ -68,7 +68,7 @@ impl NodeInfo {
 
     /// Stores the session number, the connections and the save metrics of the node. The caller
     /// calls this method once, as soon as the node runs. A second call panics.
-    pub(crate) fn set_running(&self, session: u64, view: MeshView, saves: SaveMetrics) {
+    pub(crate) fn set_running(&self, session: u64, view: MeshHandle, saves: SaveMetrics) {
         let run_state = RunState { session, started: Instant::now(), view, saves };
         let is_first = self.run_state.set(run_state).is_ok();
         assert!(is_first, "a node starts once");
@@ -96,7 +96,7 @@ impl NodeObserver {
         let RunState { session, started, view, saves } = info.run_state.get()?;
         let counts = view.counts();
         let refused = counts.refused.iter().map(|(why, times)| (why.name().to_owned(), *times));
-        let SaveSummary { count, total, longest } = saves.read();
+        let SaveSummary { count, total_duration: total, longest_duration: longest } = saves.read();
         let now = unix_time_nanos();
         Some(NodeStatus {
             process: info.me.number(),
@@ -152,9 +152,9 @@ impl RecordStats {
                     self.elections += 1;
                 }
                 StateChange::LeaderChanges(None) => self.leader = None,
-                StateChange::Begins(ProcessCondition::Waiting) => self.requests += 1,
-                StateChange::Begins(ProcessCondition::Inside) => self.entries += 1,
-                StateChange::Ends(ProcessCondition::Waiting, from) => {
+                StateChange::ConditionBegins(ProcessCondition::Waiting) => self.requests += 1,
+                StateChange::ConditionBegins(ProcessCondition::Inside) => self.entries += 1,
+                StateChange::ConditionEnds(ProcessCondition::Waiting, from) => {
                     let waited = Duration::from_nanos(record.time.saturating_sub(from));
                     self.waited += waited;
                     self.longest_wait = self.longest_wait.max(waited);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use tenure_algorithms::application::{Berkeley, berkeley};
-use tenure_core::service::clock::{Command, Event};
+use tenure_core::service::clock_synchronisation::{Command, Event};
 use tenure_core::service::with_election;
 use tenure_core::{ProcessId, Term};
 use tenure_sim::{CrashTrigger, Distribution, Fault, RunError, Settings};
@@ -15,7 +15,7 @@ use super::{ELECTION_START, first_process_wins, max_latency, run, simulation};
 pub struct ClockScenario {
     /// Initial value of the clock of each process, in ticks, by index. The first process becomes
     /// the first leader.
-    pub starts: Vec<i64>,
+    pub initial_clocks: Vec<i64>,
     /// Maximum difference, in ticks, between the clocks that contribute to the average. The leader
     /// uses the largest set of clocks that satisfies this limit. If `None`, all clocks contribute.
     pub tolerance: Option<u64>,
@@ -25,7 +25,7 @@ pub struct ClockScenario {
     pub drift_ppm: u32,
     /// Time from the start of the election to a crash of the first process, in ticks. `None` if the
     /// process does not crash.
-    pub crash: Option<u64>,
+    pub crash_after: Option<u64>,
     /// Seed of all random numbers.
     pub seed: u64,
 }
@@ -36,11 +36,11 @@ impl ClockScenario {
     /// The seed is 1.
     pub fn with_initial_clocks(starts: impl Into<Vec<i64>>) -> Self {
         ClockScenario {
-            starts: starts.into(),
+            initial_clocks: starts.into(),
             tolerance: None,
             latency: Distribution::units(1),
             drift_ppm: 0,
-            crash: None,
+            crash_after: None,
             seed: 1,
         }
     }
@@ -53,7 +53,7 @@ pub struct ClockOutcome {
     pub adjustments: Vec<Vec<i64>>,
     /// For each process, by index: the final value of its clock minus the elapsed time, in ticks.
     /// `None` if the process has crashed.
-    pub clocks: Vec<Option<i64>>,
+    pub clock_offsets: Vec<Option<i64>>,
     /// Largest difference between two values in `clocks`, in ticks. 0 if there are none.
     pub spread: u64,
     /// Elected leaders, in the order of their terms.
@@ -78,21 +78,21 @@ pub struct ClockOutcome {
 /// assert_eq!(outcome.clocks, [Some(185); 3]);
 /// ```
 pub fn synchronise(scenario: &ClockScenario) -> Result<ClockOutcome, RunError> {
-    let size = u32::try_from(scenario.starts.len()).unwrap_or(u32::MAX);
+    let size = u32::try_from(scenario.initial_clocks.len()).unwrap_or(u32::MAX);
     let mut settings = Settings::new(size);
     settings.network.latency = scenario.latency.into();
     settings.time.drift_ppm = scenario.drift_ppm;
     settings.seed = scenario.seed;
     let delay = max_latency(scenario.latency);
-    let end = ELECTION_START + scenario.crash.unwrap_or(0) + 40 * delay * u64::from(size);
+    let end = ELECTION_START + scenario.crash_after.unwrap_or(0) + 40 * delay * u64::from(size);
     settings.limits.until = Some(end);
-    if let Some(after) = scenario.crash {
+    if let Some(after) = scenario.crash_after {
         let (process, when) = (ProcessId(0), CrashTrigger::At(ELECTION_START + after));
         settings.faults.push(Fault::Crash { process, when, recovery: None });
     }
-    let config = berkeley::Config { tolerance: scenario.tolerance, every: None };
+    let config = berkeley::Config { tolerance: scenario.tolerance, round_interval: None };
     let mut simulation = simulation::<Berkeley>(config, first_process_wins(size, delay), settings);
-    for (place, to) in scenario.starts.iter().enumerate() {
+    for (place, to) in scenario.initial_clocks.iter().enumerate() {
         let process = ProcessId::from_index(place);
         let set = with_election::Command::Application(Command::Set { to: *to });
         let read = with_election::Command::Application(Command::Read);
@@ -100,8 +100,8 @@ pub fn synchronise(scenario: &ClockScenario) -> Result<ClockOutcome, RunError> {
     }
     let run = run(&simulation)?;
     let mut outcome = ClockOutcome {
-        adjustments: vec![Vec::new(); scenario.starts.len()],
-        clocks: vec![None; scenario.starts.len()],
+        adjustments: vec![Vec::new(); scenario.initial_clocks.len()],
+        clock_offsets: vec![None; scenario.initial_clocks.len()],
         spread: 0,
         leaders: run.terms(),
         messages: run.messages(),
@@ -110,11 +110,11 @@ pub fn synchronise(scenario: &ClockScenario) -> Result<ClockOutcome, RunError> {
         match event {
             Event::Adjusted { by, .. } => outcome.adjustments[process.index()].push(*by),
             Event::Shows { time } => {
-                outcome.clocks[process.index()] = Some(time - at.cast_signed());
+                outcome.clock_offsets[process.index()] = Some(time - at.cast_signed());
             }
         }
     }
-    let shown = || outcome.clocks.iter().flatten();
+    let shown = || outcome.clock_offsets.iter().flatten();
     let ends = shown().min().zip(shown().max());
     outcome.spread = ends.map_or(0, |(least, most)| most.abs_diff(*least));
     Ok(outcome)

@@ -27,14 +27,14 @@ pub struct CommitScenario {
     /// Time from the start of the transaction to a crash of the coordinator, in ticks. `None` if
     /// the coordinator does not crash. A message takes one unit, so all votes have arrived after
     /// two units.
-    pub crash: Option<u64>,
+    pub crash_after: Option<u64>,
     /// Time from the crash until the coordinator recovers with its log, in ticks. `None` if the
     /// coordinator never recovers. Ignored if there is no crash.
-    pub recovery: Option<u64>,
+    pub recovery_after: Option<u64>,
     /// Time from the start of the transaction to a partition between the coordinator and all other
     /// processes, in ticks. After the partition, each side suspects the other. `None` if there is
     /// no partition.
-    pub partition: Option<u64>,
+    pub partition_after: Option<u64>,
     /// Protocol by which the processes decide the transaction, and the enabled variants of this
     /// protocol.
     pub protocol: CommitProtocol,
@@ -57,9 +57,9 @@ impl CommitScenario {
         CommitScenario {
             size,
             no_votes: Vec::new(),
-            crash: None,
-            recovery: None,
-            partition: None,
+            crash_after: None,
+            recovery_after: None,
+            partition_after: None,
             protocol: CommitProtocol::Two(Variants::none()),
         }
     }
@@ -121,18 +121,18 @@ where
     // At the time `begin`, the first leader has finished the inquiry about older transactions that
     // follows its election.
     let begin = ELECTION_START + 20 * TICKS_PER_UNIT;
-    let faults = [scenario.crash, scenario.recovery, scenario.partition];
+    let faults = [scenario.crash_after, scenario.recovery_after, scenario.partition_after];
     let faults: u64 = faults.iter().flatten().sum();
     settings.limits.until = Some(begin + faults + 40 * TICKS_PER_UNIT * u64::from(size));
-    if let Some(after) = scenario.partition {
+    if let Some(after) = scenario.partition_after {
         settings.faults.extend(partition_first(size, begin + after));
     }
-    if let Some(after) = scenario.crash {
+    if let Some(after) = scenario.crash_after {
         let down = |after| AutomaticRecovery { downtime: after, memory: RecoveredState::Stable };
         settings.faults.push(Fault::Crash {
             process: ProcessId(0),
             when: CrashTrigger::At(begin + after),
-            recovery: scenario.recovery.map(down),
+            recovery: scenario.recovery_after.map(down),
         });
     }
     let election = first_process_wins(size, TICKS_PER_UNIT);

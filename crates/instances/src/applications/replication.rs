@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use tenure_algorithms::Variants;
 use tenure_algorithms::application::PrimaryBackup;
 use tenure_algorithms::application::primary_backup::VariantId;
-use tenure_core::service::replication::{Command, Event};
+use tenure_core::service::replicated_list::{Command, Event};
 use tenure_core::service::with_election;
 use tenure_core::{ChannelOrder, ProcessId, TICKS_PER_UNIT, Term};
 use tenure_sim::{CrashTrigger, Distribution, Fault, RunError, Settings};
@@ -66,7 +66,7 @@ pub struct ReplicationOutcome {
     pub refused: u64,
     /// For each process, by index: the values of the writes that it has at the end of the run.
     /// Crashed processes are included.
-    pub lists: Vec<Vec<u64>>,
+    pub stored_writes: Vec<Vec<u64>>,
     /// Values of acknowledged writes that were lost. A write is lost if the last primary does not
     /// have it at the end of the run, or has it at another position. Empty if no process became the
     /// primary.
@@ -117,7 +117,7 @@ pub fn replicate_writes(scenario: &ReplicationScenario) -> Result<ReplicationOut
         acknowledged: Vec::new(),
         served: Vec::new(),
         refused: 0,
-        lists: lists.collect(),
+        stored_writes: lists.collect(),
         lost: Vec::new(),
         messages: run.messages(),
     };
@@ -131,7 +131,7 @@ pub fn replicate_writes(scenario: &ReplicationScenario) -> Result<ReplicationOut
         }
     }
     let last = written.served.iter().map(|(term, _)| *term).max();
-    if let Some(list) = last.map(|term| &written.lists[term.leader.index()]) {
+    if let Some(list) = last.map(|term| &written.stored_writes[term.leader.index()]) {
         let has = |place: u64, value: u64| list.get(place as usize - 1) == Some(&value);
         let acknowledged = written.acknowledged.iter();
         let lost = acknowledged.filter(|(.., place, value)| !has(*place, *value));

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use tenure_algorithms::application::{SpanningTree, spanning_tree};
-use tenure_core::service::tree::Event;
+use tenure_core::service::leader_tree::Event;
 use tenure_core::{Graph, ProcessId};
 use tenure_sim::{Distribution, RunError, Settings};
 
@@ -86,7 +86,7 @@ pub fn build_tree(scenario: &TreeScenario) -> Result<TreeOutcome, RunError> {
     let delay = max_latency(scenario.latency);
     settings.limits.until = Some(ELECTION_START + 40 * delay * u64::from(size));
     let plain = spanning_tree::Config::with_edges_and_echoes(size, scenario.edges.iter().copied());
-    let config = spanning_tree::Config { echoes: scenario.has_echoes, ..plain };
+    let config = spanning_tree::Config { sends_echoes: scenario.has_echoes, ..plain };
     let run = run(&simulation::<SpanningTree>(config, first_process_wins(size, delay), settings))?;
     let mut outcome = TreeOutcome {
         parents: vec![None; size as usize],

@@ -88,7 +88,7 @@ impl RunSource for FragileSource {
         });
         let simulation = Simulation::<Fragile>::new((), settings);
         Ok(RunSpec {
-            words: words.join(" "),
+            origin: words.join(" "),
             card: RicartAgrawala::card(&ricart_agrawala::Config::default(), 2),
             size: 2,
             layout: NodeLayout::circle(2),

@@ -70,7 +70,7 @@ impl RunSource for EndlessSource {
         let run = SimulationEngine::new(Simulation::new(config, Settings::new(2)));
         let (started, is_cancelled) = (self.started.clone(), self.is_cancelled.clone());
         Ok(RunSpec {
-            words: words.join(" "),
+            origin: words.join(" "),
             card,
             size: 2,
             layout: NodeLayout::circle(2),

@@ -183,7 +183,7 @@ impl ConformanceChecker<'_> {
                 }
             }
             None => {
-                let symbols = || self.model.state.iter().copied();
+                let symbols = || self.model.state_symbols.iter().copied();
                 let (before, after) = (from.facts(symbols()), to.facts(symbols()));
                 let new = after.iter().filter(|fact| !before.contains(fact)).cloned().collect();
                 let gone = before.iter().filter(|fact| !after.contains(fact)).cloned().collect();
@@ -211,7 +211,7 @@ impl WalkObserver for ConformanceChecker<'_> {
     fn on_step(&mut self, step: VisitedStep<'_>) -> ControlFlow<()> {
         // If both the step and the state after it mismatch, reports the step. The step is the
         // cause: a step of the model would preserve the invariant.
-        let violated = step.new.and_then(|state| self.add_state(state));
+        let violated = step.new_state.and_then(|state| self.add_state(state));
         let mismatch = self.compare_step(step).or(violated);
         self.end_at(mismatch)
     }

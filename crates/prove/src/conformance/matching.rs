@@ -79,9 +79,11 @@ impl<'m> StepMatcher<'m> {
     /// Returns true if the loss of some messages, or of none, turns `state` into `wanted`. Some
     /// messages of `state` may be missing in `wanted`. Everything else must be equal.
     fn is_reached(&self, state: &Structure, wanted: &Structure) -> bool {
-        self.model.state.iter().all(|symbol| match self.model.messages.contains(symbol) {
-            true => state.includes(*symbol, wanted),
-            false => state.agrees_on(*symbol, wanted),
+        self.model.state_symbols.iter().all(|symbol| {
+            match self.model.lossy_messages.contains(symbol) {
+                true => state.includes(*symbol, wanted),
+                false => state.agrees_on(*symbol, wanted),
+            }
         })
     }
 
@@ -97,8 +99,8 @@ impl<'m> StepMatcher<'m> {
             Value::Element(Sort::Process, _) => Some(*argument) == process,
             _ => true,
         };
-        self.model.state.iter().all(|symbol| {
-            let is_message = self.model.messages.contains(symbol);
+        self.model.state_symbols.iter().all(|symbol| {
+            let is_message = self.model.lossy_messages.contains(symbol);
             let tables = [state, ends[0], ends[1]].into_iter().filter_map(|it| it.table(*symbol));
             let mut entries = tables.flat_map(|table| table.entries());
             entries.all(|(arguments, _)| {

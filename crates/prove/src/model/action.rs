@@ -172,9 +172,9 @@ mod tests {
     #[test]
     fn later_changes_take_precedence() {
         let action = Action::new("swap", [X, Y]).remove(INSIDE, X).add(INSIDE, Y);
-        let after = INSIDE.at(X).after(&action.updates);
+        let after = INSIDE.at(X).expressed_before_step(&action.updates);
         let mut before = Structure::new(2);
-        before.add(INSIDE, [Value::process(0)]);
+        before.add_tuple(INSIDE, [Value::process(0)]);
         let holds = |x, y| {
             let assignment = Assignment::from([(X, Value::process(x)), (Y, Value::process(y))]);
             Evaluator::new(&before).holds(&after, &assignment)

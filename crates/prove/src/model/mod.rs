@@ -48,18 +48,18 @@ pub struct Model {
     /// Name of the algorithm, as in `tenure list`.
     pub name: &'static str,
     /// Symbols of the state. The actions may change them.
-    pub state: Vec<Symbol>,
+    pub state_symbols: Vec<Symbol>,
     /// Relations of the state whose tuples are messages in flight. The network may remove any of
     /// these tuples at any time, so each message may be lost. A relation of messages may be missing
     /// here for three reasons: its messages are never lost, the actions describe the loss, or a
     /// loss is the same as a message that is never received.
-    pub messages: Vec<Symbol>,
+    pub lossy_messages: Vec<Symbol>,
     /// Symbols that never change, such as the order of names or the members of quorums.
     pub rigid: Vec<Symbol>,
     /// Conditions on the rigid symbols.
     pub axioms: Vec<Axiom>,
     /// Conditions on the initial states.
-    pub initial: Vec<Term>,
+    pub initial_conditions: Vec<Term>,
     /// Steps of the processes. Each action models one handler of the code, or one branch of a
     /// handler.
     pub actions: Vec<Action>,
@@ -80,13 +80,13 @@ impl Model {
     /// Returns all actions: the actions in [`Model::actions`] and, for each relation in
     /// [`Model::messages`], an action by which the network loses a message.
     pub fn actions_and_losses(&self) -> Vec<Action> {
-        let losses = self.messages.iter().map(|message| loss(*message));
+        let losses = self.lossy_messages.iter().map(|message| loss(*message));
         self.actions.iter().cloned().chain(losses).collect()
     }
 
     /// Returns all symbols: the symbols of the state and the rigid symbols.
     pub fn symbols(&self) -> impl Iterator<Item = Symbol> {
-        self.state.iter().chain(&self.rigid).copied()
+        self.state_symbols.iter().chain(&self.rigid).copied()
     }
 
     /// Returns the sorts of [`Sort::UNINTERPRETED`] that the symbols of the model use.

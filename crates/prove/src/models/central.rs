@@ -65,11 +65,11 @@ fn model(variant: Option<&str>) -> Model {
     actions.extend(coordinator_actions());
     Model {
         name: ENTRY.name,
-        state: vec![WAITING, INSIDE, NUMBER, HOLDER, QUEUED, REQUEST, GRANT, RELEASE],
-        messages: vec![REQUEST, GRANT, RELEASE],
+        state_symbols: vec![WAITING, INSIDE, NUMBER, HOLDER, QUEUED, REQUEST, GRANT, RELEASE],
+        lossy_messages: vec![REQUEST, GRANT, RELEASE],
         rigid: Vec::new(),
         axioms: Vec::new(),
-        initial: vec![
+        initial_conditions: vec![
             for_all([P], !WAITING.at(P) & !INSIDE.at(P) & NUMBER.at(P).equals(0)),
             for_all([P, N], !HOLDER.at((P, N)) & !QUEUED.at((P, N))),
             for_all([P, N], !REQUEST.at((P, N)) & !GRANT.at((P, N)) & !RELEASE.at((P, N))),
@@ -206,8 +206,8 @@ fn abstraction(state: &GlobalState) -> Structure {
         let process = CheckerJson(process);
         structure.set(NUMBER, [me], process.field("requests").to_int());
         match process.field("phase").variant_name() {
-            "Waiting" => structure.add(WAITING, [me]),
-            "Inside" => structure.add(INSIDE, [me]),
+            "Waiting" => structure.add_tuple(WAITING, [me]),
+            "Inside" => structure.add_tuple(INSIDE, [me]),
             _ => {}
         }
         let grants = process.field("grants");
@@ -216,10 +216,10 @@ fn abstraction(state: &GlobalState) -> Structure {
             [claim.field("process").to_process(), number.into()]
         };
         if !grants.field("holder").is_none() {
-            structure.add(HOLDER, claim(grants.field("holder")));
+            structure.add_tuple(HOLDER, claim(grants.field("holder")));
         }
         for waiting in grants.field("queue").elements() {
-            structure.add(QUEUED, claim(waiting));
+            structure.add_tuple(QUEUED, claim(waiting));
         }
     }
     for message in &state.messages {
@@ -227,9 +227,9 @@ fn abstraction(state: &GlobalState) -> Structure {
         let number: Value = content.field("number").to_int().into();
         let [from, to] = [message.from, message.to].map(Value::process);
         match content.variant_name() {
-            "Request" => structure.add(REQUEST, [from, number]),
-            "Grant" => structure.add(GRANT, [to, number]),
-            _ => structure.add(RELEASE, [from, number]),
+            "Request" => structure.add_tuple(REQUEST, [from, number]),
+            "Grant" => structure.add_tuple(GRANT, [to, number]),
+            _ => structure.add_tuple(RELEASE, [from, number]),
         }
     }
     structure

@@ -59,11 +59,11 @@ pub(crate) const ENTRY: ModelEntry = ModelEntry {
 fn model(variant: Option<&str>) -> Model {
     Model {
         name: ENTRY.name,
-        state: vec![PARTICIPANT, ELECTED, LEADER, CANDIDACY, ANNOUNCEMENT],
-        messages: vec![CANDIDACY, ANNOUNCEMENT],
+        state_symbols: vec![PARTICIPANT, ELECTED, LEADER, CANDIDACY, ANNOUNCEMENT],
+        lossy_messages: vec![CANDIDACY, ANNOUNCEMENT],
         rigid: vec![BETWEEN, NEXT, RANK],
         axioms: ring(),
-        initial: vec![
+        initial_conditions: vec![
             for_all([P], !PARTICIPANT.at(P) & !ELECTED.at(P)),
             for_all([P, Q], !CANDIDACY.at((P, Q)) & !ANNOUNCEMENT.at((P, Q))),
         ],
@@ -195,7 +195,7 @@ fn abstraction(state: &GlobalState) -> Structure {
         for second in 1..size {
             for third in second + 1..size {
                 let arguments = [start, start + second, start + third].map(process);
-                structure.add(BETWEEN, arguments);
+                structure.add_tuple(BETWEEN, arguments);
             }
         }
     }
@@ -206,11 +206,11 @@ fn abstraction(state: &GlobalState) -> Structure {
         structure.set(RANK, [me], rank);
         by_rank.push((rank, me));
         if process.field("phase").variant_name() == "Participant" {
-            structure.add(PARTICIPANT, [me]);
+            structure.add_tuple(PARTICIPANT, [me]);
         }
         let elected = process.field("elected");
         if !elected.is_none() {
-            structure.add(ELECTED, [me]);
+            structure.add_tuple(ELECTED, [me]);
             structure.set(LEADER, [me], elected.to_process());
         }
     }
@@ -218,11 +218,11 @@ fn abstraction(state: &GlobalState) -> Structure {
         let to = Value::process(message.to);
         let content = CheckerJson(&message.content);
         if content.variant_name() == "Elected" {
-            structure.add(ANNOUNCEMENT, [content.field("leader").to_process(), to]);
+            structure.add_tuple(ANNOUNCEMENT, [content.field("leader").to_process(), to]);
         } else {
             let rank = content.field("rank").to_rank();
             let of = by_rank.iter().find(|(other, _)| *other == rank);
-            structure.add(CANDIDACY, [of.expect("a rank belongs to a process").1, to]);
+            structure.add_tuple(CANDIDACY, [of.expect("a rank belongs to a process").1, to]);
         }
     }
     structure

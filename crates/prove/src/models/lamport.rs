@@ -81,11 +81,13 @@ fn precedes(
 fn model(variant: Option<&str>) -> Model {
     Model {
         name: ENTRY.name,
-        state: vec![WAITING, INSIDE, STAMP, CLOCK, AWAITED, QUEUED, REQUEST, REPLY, RELEASE],
-        messages: Vec::new(),
+        state_symbols: vec![
+            WAITING, INSIDE, STAMP, CLOCK, AWAITED, QUEUED, REQUEST, REPLY, RELEASE,
+        ],
+        lossy_messages: Vec::new(),
         rigid: vec![NAME],
         axioms: vec![lock::distinct_names()],
-        initial: vec![
+        initial_conditions: vec![
             for_all([P], !WAITING.at(P) & !INSIDE.at(P)),
             for_all([P], CLOCK.at(P).equals(0) & STAMP.at(P).equals(0)),
             for_all([P, Q, C], !QUEUED.at((P, Q, C)) & !REQUEST.at((P, Q, C))),
@@ -270,7 +272,7 @@ fn abstraction(state: &GlobalState) -> Structure {
         structure.set(CLOCK, [me], process.field("clock").to_int());
         for request in process.field("requests").elements() {
             let (clock, of) = request.to_timestamp();
-            structure.add(QUEUED, [me, of, clock.into()]);
+            structure.add_tuple(QUEUED, [me, of, clock.into()]);
         }
         let phase = process.field("phase");
         if phase.variant_name() == "Idle" {
@@ -278,12 +280,12 @@ fn abstraction(state: &GlobalState) -> Structure {
         }
         structure.set(STAMP, [me], phase.field("request").to_timestamp().0);
         if phase.variant_name() == "Inside" {
-            structure.add(INSIDE, [me]);
+            structure.add_tuple(INSIDE, [me]);
             continue;
         }
-        structure.add(WAITING, [me]);
+        structure.add_tuple(WAITING, [me]);
         for other in phase.field("awaited").elements() {
-            structure.add(AWAITED, [me, other.to_process()]);
+            structure.add_tuple(AWAITED, [me, other.to_process()]);
         }
     }
     for message in &state.messages {
@@ -292,13 +294,15 @@ fn abstraction(state: &GlobalState) -> Structure {
         match content.variant_name() {
             "Request" => {
                 let (clock, _) = content.field("stamp").to_timestamp();
-                structure.add(REQUEST, [from, to, clock.into()]);
+                structure.add_tuple(REQUEST, [from, to, clock.into()]);
             }
-            "Reply" => structure.add(REPLY, [from, to, content.field("clock").to_int().into()]),
+            "Reply" => {
+                structure.add_tuple(REPLY, [from, to, content.field("clock").to_int().into()])
+            }
             _ => {
                 let clock = content.field("clock").to_int();
                 let (request, _) = content.field("request").to_timestamp();
-                structure.add(RELEASE, [from, to, clock.into(), request.into()]);
+                structure.add_tuple(RELEASE, [from, to, clock.into(), request.into()]);
             }
         }
     }

@@ -132,7 +132,7 @@ impl LeaseParameters {
 fn model(variant: Option<&str>) -> Model {
     Model {
         name: ENTRY.name,
-        state: vec![
+        state_symbols: vec![
             CLOCK,
             WAITING,
             INSIDE,
@@ -151,10 +151,10 @@ fn model(variant: Option<&str>) -> Model {
             GRANTOR_CLOCK,
             HELD_UNTIL,
         ],
-        messages: vec![REQUEST, GRANT, RELEASE],
+        lossy_messages: vec![REQUEST, GRANT, RELEASE],
         rigid: vec![SLOW, FAST, LEASE, EXPIRY, RENEWAL],
         axioms: axioms(variant),
-        initial: vec![
+        initial_conditions: vec![
             for_all([P], !WAITING.at(P) & !INSIDE.at(P) & !PENDING.at(P)),
             for_all([P], TICKET.at(P).equals(0) & ROUND.at(P).equals(0)),
             for_all([P, K, R], !REQUEST.at((P, K, R)) & !GRANT.at((P, K, R))),

@@ -52,11 +52,11 @@ fn model(_: Option<&str>) -> Model {
     invariant.extend(votes::message_conjuncts(&is_down));
     Model {
         name: ENTRY.name,
-        state: votes::STATE_SYMBOLS.to_vec(),
-        messages: vec![REQUEST, LOCKED, RELINQUISH, RELEASE],
+        state_symbols: votes::STATE_SYMBOLS.to_vec(),
+        lossy_messages: vec![REQUEST, LOCKED, RELINQUISH, RELEASE],
         rigid: vec![QUORUM, MEMBER, COMMON_MEMBER],
         axioms: vec![votes::quorum_intersection()],
-        initial: votes::initial(),
+        initial_conditions: votes::initial(),
         actions,
         invariant,
     }

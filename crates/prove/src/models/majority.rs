@@ -65,11 +65,14 @@ fn model(variant: Option<&str>) -> Model {
     initial.push(for_all([P, V], !WITHDRAWAL.at((P, V))));
     Model {
         name: ENTRY.name,
-        state: votes::STATE_SYMBOLS.into_iter().chain([QUORUM, CRASHED, WITHDRAWAL]).collect(),
-        messages: MESSAGES.to_vec(),
+        state_symbols: votes::STATE_SYMBOLS
+            .into_iter()
+            .chain([QUORUM, CRASHED, WITHDRAWAL])
+            .collect(),
+        lossy_messages: MESSAGES.to_vec(),
         rigid: vec![MEMBER, COMMON_MEMBER, NO_QUORUM],
         axioms: vec![votes::quorum_intersection()],
-        initial,
+        initial_conditions: initial,
         actions: actions(variant),
         invariant,
     }
@@ -221,7 +224,7 @@ fn abstraction(state: &GlobalState) -> Structure {
     let quorums = minimal_majorities(size);
     mapping::add_quorums(&mut structure, &quorums);
     for process in structure.elements(Sort::Process) {
-        structure.add(CRASHED, [process]);
+        structure.add_tuple(CRASHED, [process]);
         structure.set(CANDIDATE, [process], process);
     }
     for (me, process) in live_processes(state) {
@@ -238,7 +241,7 @@ fn abstraction(state: &GlobalState) -> Structure {
         let content = CheckerJson(&message.content);
         match content.variant_name() {
             "Vote" => mapping::add_message(&mut structure, link, content.field("message")),
-            "Withdraw" => structure.add(WITHDRAWAL, link),
+            "Withdraw" => structure.add_tuple(WITHDRAWAL, link),
             // The code sends all other messages only to a process that was suspected wrongly.
             other => panic!("no message `{other}` without wrong suspicions"),
         }

@@ -101,17 +101,17 @@ static PROVED_PROPERTIES: [ProvedProperty; CATALOGUE.len()] = {
 };
 
 /// Returns the proved properties of an algorithm.
-pub fn proved_properties(algorithm: &str) -> impl Iterator<Item = &'static ProvedProperty> {
+pub fn proved_properties_of(algorithm: &str) -> impl Iterator<Item = &'static ProvedProperty> {
     PROVED_PROPERTIES.iter().filter(move |proved| proved.name == algorithm)
 }
 
 /// Returns the entries of the catalogue for an algorithm, one for each proved property.
-pub fn model_entries(algorithm: &str) -> impl Iterator<Item = &'static ModelEntry> {
+pub fn model_entries_of(algorithm: &str) -> impl Iterator<Item = &'static ModelEntry> {
     CATALOGUE.iter().filter(move |entry| entry.name == algorithm)
 }
 
 /// Returns the first entry of the catalogue for an algorithm. Returns `None` if the algorithm has
 /// no model.
-pub fn first_model_entry(algorithm: &str) -> Option<&'static ModelEntry> {
+pub fn first_model_entry_of(algorithm: &str) -> Option<&'static ModelEntry> {
     CATALOGUE.iter().find(|entry| entry.name == algorithm)
 }

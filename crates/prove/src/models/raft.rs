@@ -53,7 +53,7 @@ pub(crate) const ENTRY: ModelEntry = ModelEntry {
 fn model(variant: Option<&str>) -> Model {
     Model {
         name: ENTRY.name,
-        state: vec![
+        state_symbols: vec![
             TERM,
             HAS_VOTED,
             VOTED_FOR,
@@ -64,10 +64,10 @@ fn model(variant: Option<&str>) -> Model {
             VOTE,
             MENTIONED,
         ],
-        messages: vec![REQUEST_VOTE, VOTE, MENTIONED],
+        lossy_messages: vec![REQUEST_VOTE, VOTE, MENTIONED],
         rigid: vec![MEMBER, COMMON_MEMBER],
         axioms: vec![terms::quorum_intersection()],
-        initial: vec![
+        initial_conditions: vec![
             for_all([P], TERM.at(P).equals(0) & !CANDIDATE.at(P) & !LEADER.at(P)),
             // By convention, `VOTED_FOR` of a process that has not voted is the process itself.
             for_all([P], !HAS_VOTED.at(P) & VOTED_FOR.at(P).equals(P)),
@@ -214,7 +214,9 @@ mod tests {
         let config = Config { heartbeat_modulus: 1, ..Config::plain(2, 1) };
         let mut comparer = ConformanceChecker::new(model, abstraction, 2);
         let check = Check::<Raft>::with(2, config).term_max_by(Raft::highest_term, 1);
-        let walk = check.walk(100_000, &mut comparer).expect("the configuration is valid");
+        let walk = check
+            .visit_reachable_states(100_000, &mut comparer)
+            .expect("the configuration is valid");
         comparer.finish(walk)
     }
 
@@ -249,16 +251,16 @@ mod tests {
             let candidate = process.field("voted_for");
             structure.set(VOTED_FOR, [me], me);
             if !candidate.is_none() {
-                structure.add(HAS_VOTED, [me]);
+                structure.add_tuple(HAS_VOTED, [me]);
                 structure.set(VOTED_FOR, [me], candidate.to_process());
             }
             let role = process.field("role");
             match role.variant_name() {
-                "Leader" => structure.add(LEADER, [me]),
+                "Leader" => structure.add_tuple(LEADER, [me]),
                 "Candidate" => {
-                    structure.add(CANDIDATE, [me]);
+                    structure.add_tuple(CANDIDATE, [me]);
                     for voter in role.field("votes").elements() {
-                        structure.add(VOTES_RECEIVED, [me, voter.to_process()]);
+                        structure.add_tuple(VOTES_RECEIVED, [me, voter.to_process()]);
                     }
                 }
                 _ => {}
@@ -268,11 +270,11 @@ mod tests {
             let [from, to] = [message.from, message.to].map(Value::process);
             let content = CheckerJson(&message.content);
             let term = || Value::from(content.field("term").to_int());
-            structure.add(MENTIONED, [term()]);
+            structure.add_tuple(MENTIONED, [term()]);
             match content.variant_name() {
-                "RequestVote" | "Succeed" => structure.add(REQUEST_VOTE, [from, term()]),
+                "RequestVote" | "Succeed" => structure.add_tuple(REQUEST_VOTE, [from, term()]),
                 "Vote" if content.field("granted").0 == true => {
-                    structure.add(VOTE, [from, to, term()]);
+                    structure.add_tuple(VOTE, [from, to, term()]);
                 }
                 _ => {}
             }

@@ -144,11 +144,11 @@ fn model(variant: Option<&str>) -> Model {
     actions.extend(hand_over::actions());
     Model {
         name: ENTRY.name,
-        state: state(),
-        messages: Vec::new(),
+        state_symbols: state(),
+        lossy_messages: Vec::new(),
         rigid: vec![MEMBER, COMMON_MEMBER, SLOW, FAST, HEARTBEAT_INTERVAL, LEASE, ELECTION],
         axioms: axioms(variant),
-        initial: terms::initial()
+        initial_conditions: terms::initial()
             .into_iter()
             .chain([
                 for_all([P], !FOLLOWER.at(P)),

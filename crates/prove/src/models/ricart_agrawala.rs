@@ -57,11 +57,11 @@ pub(crate) const ENTRY: ModelEntry = ModelEntry {
 fn model(variant: Option<&str>) -> Model {
     Model {
         name: ENTRY.name,
-        state: vec![WAITING, INSIDE, STAMP, CLOCK, REQUEST, REPLY, DEFERRED, GRANTED],
-        messages: vec![REQUEST, REPLY],
+        state_symbols: vec![WAITING, INSIDE, STAMP, CLOCK, REQUEST, REPLY, DEFERRED, GRANTED],
+        lossy_messages: vec![REQUEST, REPLY],
         rigid: vec![NAME],
         axioms: vec![lock::distinct_names()],
-        initial: vec![
+        initial_conditions: vec![
             for_all([P], !WAITING.at(P) & !INSIDE.at(P)),
             for_all([P], STAMP.at(P).equals(0) & CLOCK.at(P).equals(0)),
             for_all([P, Q], !GRANTED.at((P, Q))),
@@ -268,7 +268,7 @@ fn abstraction(state: &GlobalState) -> Structure {
         structure.set(CLOCK, [me], process.field("clock").to_int());
         for deferred in process.field("deferred").elements() {
             let (number, asker) = deferred.to_timestamp();
-            structure.add(DEFERRED, [me, asker, number.into()]);
+            structure.add_tuple(DEFERRED, [me, asker, number.into()]);
         }
         let phase = process.field("phase");
         if phase.variant_name() == "Idle" {
@@ -277,14 +277,14 @@ fn abstraction(state: &GlobalState) -> Structure {
         structure.set(STAMP, [me], phase.field("request").to_timestamp().0);
         let mut granted: Vec<Value> = all.iter().copied().filter(|other| *other != me).collect();
         if phase.variant_name() == "Waiting" {
-            structure.add(WAITING, [me]);
+            structure.add_tuple(WAITING, [me]);
             let awaited: Vec<Value> =
                 phase.field("awaited").elements().map(CheckerJson::to_process).collect();
             granted.retain(|other| !awaited.contains(other));
         } else {
-            structure.add(INSIDE, [me]);
+            structure.add_tuple(INSIDE, [me]);
         }
-        granted.into_iter().for_each(|other| structure.add(GRANTED, [me, other]));
+        granted.into_iter().for_each(|other| structure.add_tuple(GRANTED, [me, other]));
     }
     for message in &state.messages {
         let [from, to] = [message.from, message.to].map(Value::process);
@@ -292,9 +292,9 @@ fn abstraction(state: &GlobalState) -> Structure {
         match content.variant_name() {
             "Request" => {
                 let (number, _) = content.field("stamp").to_timestamp();
-                structure.add(REQUEST, [from, to, number.into()]);
+                structure.add_tuple(REQUEST, [from, to, number.into()]);
             }
-            _ => structure.add(REPLY, [from, to, content.field("to").to_int().into()]),
+            _ => structure.add_tuple(REPLY, [from, to, content.field("to").to_int().into()]),
         }
     }
     structure

@@ -70,11 +70,11 @@ fn model(_: Option<&str>) -> Model {
     let exit = |name| Action::new(name, [X, Y]).when(INSIDE.at(X)).set(INSIDE, X, false);
     Model {
         name: ENTRY.name,
-        state: vec![WAITING, HOLDING, INSIDE, TOKEN, KNOWN, SERVED, QUEUED, REQUEST],
-        messages: vec![REQUEST],
+        state_symbols: vec![WAITING, HOLDING, INSIDE, TOKEN, KNOWN, SERVED, QUEUED, REQUEST],
+        lossy_messages: vec![REQUEST],
         rigid: vec![FIRST],
         axioms: Vec::new(),
-        initial: vec![
+        initial_conditions: vec![
             for_all([P], !WAITING.at(P) & !INSIDE.at(P) & !TOKEN.at(P) & !QUEUED.at(P)),
             for_all([P], HOLDING.at(P).equals(P.equals(FIRST))),
             for_all([P, Q], KNOWN.at((P, Q)).equals(0) & SERVED.at(P).equals(0)),
@@ -191,9 +191,9 @@ fn abstraction(state: &GlobalState) -> Structure {
         }
         let phase = process.field("phase");
         match phase.variant_name() {
-            "Waiting" => structure.add(WAITING, [me]),
-            "Holding" => structure.add(HOLDING, [me]),
-            "Inside" => structure.add(INSIDE, [me]),
+            "Waiting" => structure.add_tuple(WAITING, [me]),
+            "Holding" => structure.add_tuple(HOLDING, [me]),
+            "Inside" => structure.add_tuple(INSIDE, [me]),
             _ => {}
         }
         if let "Holding" | "Inside" = phase.variant_name() {
@@ -204,10 +204,10 @@ fn abstraction(state: &GlobalState) -> Structure {
         let [from, to] = [message.from, message.to].map(Value::process);
         let content = CheckerJson(&message.content);
         if content.variant_name() == "Token" {
-            structure.add(TOKEN, [to]);
+            structure.add_tuple(TOKEN, [to]);
             add_token(&mut structure, content.field("token"));
         } else {
-            structure.add(REQUEST, [from, to, content.field("number").to_int().into()]);
+            structure.add_tuple(REQUEST, [from, to, content.field("number").to_int().into()]);
         }
     }
     structure
@@ -219,6 +219,6 @@ fn add_token(structure: &mut Structure, token: CheckerJson<'_>) {
         structure.set(SERVED, [Value::process(process)], number.to_int());
     }
     for process in token.field("queue").elements() {
-        structure.add(QUEUED, [process.to_process()]);
+        structure.add_tuple(QUEUED, [process.to_process()]);
     }
 }

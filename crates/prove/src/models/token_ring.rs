@@ -48,11 +48,11 @@ fn model(_: Option<&str>) -> Model {
     let has_none = !WAITING.at(X) & !HOLDING.at(X) & !INSIDE.at(X);
     Model {
         name: ENTRY.name,
-        state: vec![WAITING, HOLDING, INSIDE, TOKEN],
-        messages: Vec::new(),
+        state_symbols: vec![WAITING, HOLDING, INSIDE, TOKEN],
+        lossy_messages: Vec::new(),
         rigid: vec![NEXT, FIRST],
         axioms: Vec::new(),
-        initial: vec![
+        initial_conditions: vec![
             for_all([P], !WAITING.at(P) & !INSIDE.at(P) & !TOKEN.at(P)),
             for_all([P], HOLDING.at(P).equals(P.equals(FIRST))),
         ],
@@ -108,14 +108,14 @@ fn abstraction(state: &GlobalState) -> Structure {
     for (me, process) in live_processes(state) {
         structure.set(NEXT, [me], Value::process((me.index() + 1) % size));
         match CheckerJson(process).field("phase").variant_name() {
-            "Waiting" => structure.add(WAITING, [me]),
-            "Holding" => structure.add(HOLDING, [me]),
-            "Inside" => structure.add(INSIDE, [me]),
+            "Waiting" => structure.add_tuple(WAITING, [me]),
+            "Holding" => structure.add_tuple(HOLDING, [me]),
+            "Inside" => structure.add_tuple(INSIDE, [me]),
             _ => {}
         }
     }
     for message in &state.messages {
-        structure.add(TOKEN, [Value::process(message.to)]);
+        structure.add_tuple(TOKEN, [Value::process(message.to)]);
     }
     structure
 }

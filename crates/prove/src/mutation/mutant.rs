@@ -69,7 +69,9 @@ impl Mutant {
     pub fn applied_to(&self, model: &Model) -> Model {
         let mut changed = model.clone();
         match &self.rule {
-            Rule::Initial(index, condition) => changed.initial[*index] = condition.clone(),
+            Rule::Initial(index, condition) => {
+                changed.initial_conditions[*index] = condition.clone()
+            }
             Rule::Action(index, action) => changed.actions[*index] = (**action).clone(),
         }
         changed
@@ -108,7 +110,8 @@ impl Display for Mutant {
 /// messages. Omits changes that another mutant already makes.
 pub fn mutants(model: &Model) -> Vec<Mutant> {
     let mut found: Vec<Mutant> = Vec::new();
-    let initial = model.initial.iter().enumerate().flat_map(|(index, it)| of_initial(index, it));
+    let initial =
+        model.initial_conditions.iter().enumerate().flat_map(|(index, it)| of_initial(index, it));
     let actions = model.actions.iter().enumerate();
     let actions = actions.flat_map(|(index, it)| of_action(model, index, it));
     for mutant in initial.chain(actions) {
@@ -156,7 +159,7 @@ fn of_action(model: &Model, index: usize, action: &Action) -> Vec<Mutant> {
     });
     let mut found: Vec<Mutant> = guards.collect();
     for (symbol, update) in &action.updates {
-        let is_message = model.messages.contains(symbol);
+        let is_message = model.lossy_messages.contains(symbol);
         if !is_message {
             let mut changed = action.clone();
             changed.updates.remove(symbol);

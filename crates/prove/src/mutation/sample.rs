@@ -43,10 +43,10 @@ impl SplitMix64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::models::first_model_entry;
+    use crate::models::first_model_entry_of;
 
     fn changes(count: usize, seed: u64) -> Vec<String> {
-        let model = first_model_entry("ricart-agrawala").expect("it has a model").model();
+        let model = first_model_entry_of("ricart-agrawala").expect("it has a model").model();
         sample_mutants(&model, count, seed).iter().map(ToString::to_string).collect()
     }
 

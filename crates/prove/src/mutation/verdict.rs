@@ -191,7 +191,7 @@ fn compare_initial_conditions(
 ) -> Result<Option<MutantVerdict>, SolverError> {
     let mut process =
         InductionQuery::new(changed, None).start_solver(changed, solver, SolverGoal::Proof)?;
-    let differs = disjunction(model.initial.iter().map(|condition| !condition.clone()));
+    let differs = disjunction(model.initial_conditions.iter().map(|condition| !condition.clone()));
     let result = process.check_with(&differs);
     Ok((result == Satisfiability::Unsatisfiable).then_some(MutantVerdict::Equivalent))
 }

@@ -44,7 +44,7 @@ impl<'m> InductionQuery<'m> {
         let invariant = model.invariant.iter().map(|conjunct| &conjunct.formula);
         let assumed = match action {
             Some(action) => invariant.chain([&action.guard]).collect(),
-            None => model.initial.iter().collect(),
+            None => model.initial_conditions.iter().collect(),
         };
         InductionQuery { assumed, action, conjuncts: Vec::new() }
     }
@@ -98,7 +98,7 @@ impl<'m> InductionQuery<'m> {
         // `Term::after` renames bound variables, even without updates. Therefore it is applied to
         // both formulas before the comparison.
         let is_equal = |it: &&Conjunct| {
-            self.afterwards(&it.formula) == it.formula.after(&SymbolUpdates::new())
+            self.afterwards(&it.formula) == it.formula.expressed_before_step(&SymbolUpdates::new())
         };
         self.action.is_some() && self.conjuncts.iter().all(is_equal)
     }
@@ -106,7 +106,10 @@ impl<'m> InductionQuery<'m> {
     /// Returns a formula over the state before the step that is true if `formula` is true after the
     /// step.
     fn afterwards(&self, formula: &Term) -> Term {
-        self.action.map_or_else(|| formula.clone(), |action| formula.after(&action.updates))
+        self.action.map_or_else(
+            || formula.clone(),
+            |action| formula.expressed_before_step(&action.updates),
+        )
     }
 
     fn parameters(&self) -> &'m [Variable] {

@@ -275,9 +275,9 @@ mod tests {
 
     fn structure() -> Structure {
         let mut structure = Structure::new(3);
-        structure.add(INSIDE, [Value::process(1)]);
+        structure.add_tuple(INSIDE, [Value::process(1)]);
         structure.set(CLOCK, [Value::process(1)], 7);
-        structure.add(SENT, [Value::process(1), Value::Int(5)]);
+        structure.add_tuple(SENT, [Value::process(1), Value::Int(5)]);
         structure
     }
 

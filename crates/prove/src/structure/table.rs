@@ -98,7 +98,7 @@ impl Structure {
     ///
     /// Panics if the sorts of the arguments differ from the declaration.
     #[track_caller]
-    pub fn add(&mut self, relation: Symbol, arguments: impl IntoIterator<Item = Value>) {
+    pub fn add_tuple(&mut self, relation: Symbol, arguments: impl IntoIterator<Item = Value>) {
         self.set(relation, arguments, true);
     }
 

@@ -9,7 +9,7 @@ use tenure_check::{Check, Checkable};
 use tenure_core::Algorithm;
 use tenure_core::quorum::QuorumKind;
 use tenure_prove::{
-    ConformanceChecker, ConformanceMismatch, ConformanceReport, Model, first_model_entry,
+    ConformanceChecker, ConformanceMismatch, ConformanceReport, Model, first_model_entry_of,
 };
 
 /// Compares an algorithm with a model, in a group of `size` processes. Each process requests once.
@@ -28,7 +28,7 @@ fn compared_with_crashes<P: Algorithm + Checkable>(
     (size, crashes): (u32, u32),
     change: impl FnOnce(&mut Model),
 ) -> ConformanceReport {
-    let entry = first_model_entry(name).expect("it has a model");
+    let entry = first_model_entry_of(name).expect("it has a model");
     let mut model = entry.model();
     change(&mut model);
     let mut comparer =
@@ -38,7 +38,8 @@ fn compared_with_crashes<P: Algorithm + Checkable>(
         config.model.order = order;
         config.faults.crashes = crashes;
     });
-    let walk = check.walk(1_000_000, &mut comparer).expect("the configuration is valid");
+    let walk =
+        check.visit_reachable_states(1_000_000, &mut comparer).expect("the configuration is valid");
     comparer.finish(walk)
 }
 

@@ -5,7 +5,7 @@
 
 use num_rational::Ratio;
 use tenure_algorithms::election::raft::{Config as ElectionConfig, Raft};
-use tenure_algorithms::mutex::EntryDurations;
+use tenure_algorithms::mutex::ExpiringEntryDurations;
 use tenure_core::Algorithm;
 use tenure_prove::{
     Assignment, Evaluator, LeaseParameters, Model, RaftLeaseParameters, Sort, Structure, Symbol,
@@ -124,7 +124,7 @@ impl Run {
         }
         let run = Run { model, state };
         let axioms = run.model.axioms.iter().map(|axiom| &axiom.formula);
-        for formula in axioms.chain(&run.model.initial) {
+        for formula in axioms.chain(&run.model.initial_conditions) {
             assert!(Evaluator::new(&run.state).holds(formula, &Assignment::new()), "{formula}");
         }
         run
@@ -176,9 +176,9 @@ fn units(duration: u64) -> Ratio<i128> {
 
 #[test]
 fn lease_tolerates_the_drift_on_its_card() {
-    let times = EntryDurations::plain(1);
+    let times = ExpiringEntryDurations::for_message_delay(1);
     let drifting = |drift_ppm| {
-        let (lease, expiry) = (times.lease.max, times.expiry.min);
+        let (lease, expiry) = (times.lease.max, times.reservation.min);
         LeaseParameters { lease, expiry, drift_ppm }.model()
     };
     assert_eq!(times.tolerated_drift_ppm(), 52_631);
@@ -191,8 +191,9 @@ fn raft_tolerates_the_drift_on_its_card() {
     let config = ElectionConfig::plain(3, 1);
     let card = Raft::card(&config, 3);
     let drifting = |drift_ppm| {
-        let (heartbeat, lease) = (config.heartbeat.max, config.lease.max);
-        RaftLeaseParameters { heartbeat, lease, election: config.election.min, drift_ppm }.model()
+        let (heartbeat, lease) = (config.heartbeat_interval.max, config.lease_duration.max);
+        RaftLeaseParameters { heartbeat, lease, election: config.election_timeout.min, drift_ppm }
+            .model()
     };
     assert_eq!(card.drift_ppm, 43_478);
     assert_decided(&drifting(card.drift_ppm), true);

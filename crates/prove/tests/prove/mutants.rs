@@ -2,8 +2,8 @@
 //! fails, or the solver proves that the change is harmless.
 
 use tenure_prove::{
-    CATALOGUE, MutantVerdict, ProofObligation, Solver, first_model_entry, judge_mutants, mutants,
-    sample_mutants,
+    CATALOGUE, MutantVerdict, ProofObligation, Solver, first_model_entry_of, judge_mutants,
+    mutants, sample_mutants,
 };
 
 /// Number of mutants that this test examines for each model. A longer test in
@@ -34,7 +34,7 @@ fn mutants_are_refused_or_proved_to_be_safe() {
 }
 
 fn verdict_of(algorithm: &str, description: &str, solver: &Solver) -> MutantVerdict {
-    let model = first_model_entry(algorithm).expect("it has a model").model();
+    let model = first_model_entry_of(algorithm).expect("it has a model").model();
     let found = mutants(&model).into_iter().find(|mutant| mutant.to_string() == description);
     let mutant = found.unwrap_or_else(|| panic!("no mutant of {algorithm} is {description}"));
     judge_mutants(&model, &[mutant], solver).expect("the solver runs").remove(0)

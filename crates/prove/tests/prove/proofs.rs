@@ -66,7 +66,7 @@ fn variants(entry: &ModelEntry, solver: &Solver) -> Vec<(bool, &'static str, Pro
 fn changed_part(variant: &Model, algorithm: &Model) -> Model {
     let mut part = variant.clone();
     part.actions.retain(|action| !algorithm.actions.contains(action));
-    part.messages.clear();
+    part.lossy_messages.clear();
     part
 }
 
@@ -112,7 +112,7 @@ fn impossible_actions_are_refuted() {
         // The test examines only whether the last action is possible, so all other actions are left
         // out.
         model.actions = vec![action.when(tenure_prove::Term::falsehood())];
-        model.messages.clear();
+        model.lossy_messages.clear();
         let report = prove(&model, &solver).expect("the solver runs");
         let is_found = report.obligations.iter().any(|it| {
             it.obligation == ProofObligation::Possible(name.clone())

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use tenure_prove::{
     CATALOGUE, ConjunctNecessity, Model, ModelEntry, ObligationOutcome, Solver, assess_conjuncts,
-    first_model_entry, prove,
+    first_model_entry_of, prove,
 };
 
 use crate::support::z3;
@@ -74,7 +74,7 @@ fn documentation_lists_redundant_conjuncts_of_all_models() {
 #[test]
 fn needed_conjunct_leaves_a_counterexample() {
     let Some(solver) = z3() else { return };
-    let model = first_model_entry("ricart-agrawala").expect("it has a model").model();
+    let model = first_model_entry_of("ricart-agrawala").expect("it has a model").model();
     let rest = model.without_conjunct("granted-precedes").expect("it is a conjunct");
     let report = prove(&rest, &solver).expect("the solver runs");
     assert!(report.is_refuted() && report.counterexample().is_some(), "{report:?}");
@@ -85,7 +85,7 @@ fn needed_conjunct_leaves_a_counterexample() {
 
 #[test]
 fn property_itself_is_not_left_out() {
-    let model = first_model_entry("ricart-agrawala").expect("it has a model").model();
+    let model = first_model_entry_of("ricart-agrawala").expect("it has a model").model();
     assert!(model.without_conjunct("mutual-exclusion").is_none());
     assert!(model.without_conjunct("no-such-conjunct").is_none());
 }

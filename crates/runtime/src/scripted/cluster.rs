@@ -16,7 +16,7 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::node::{MessageId, NodeAction, NodeCondition, ScriptedNode};
-use crate::application::Passthrough;
+use crate::application::PassthroughApplication;
 use crate::executor::SentMessage;
 use crate::failure::NodeStartError;
 use crate::node_components::NodeComponents;
@@ -29,7 +29,7 @@ const ARRIVAL_TIMEOUT: Duration = Duration::from_secs(20);
 /// Reason why real nodes could not perform a schedule. No node is left running, and the traces
 /// remain on disk.
 #[derive(Debug, thiserror::Error)]
-pub enum ClusterError {
+pub enum ScriptedClusterError {
     /// A node has ended, or did not connect or receive a message in time.
     #[error("a sent message did not arrive in time, or a node ended")]
     Timeout,
@@ -72,15 +72,15 @@ pub enum ClusterError {
 /// [`FollowError`] if a node did not start, if a trace could not be written, or at the first
 /// impossible step. Some steps of models are impossible over TCP. For instance, a message is lost
 /// if its sender and its receiver have both restarted. No node is left running.
-pub fn follow<P: RecordableProtocol>(
+pub fn run_schedule_on_nodes<P: RecordableProtocol>(
     schedule: &Schedule,
     config: impl Fn(ProcessId) -> P::Config,
     directory: &Path,
     header: &Header,
-) -> Result<Vec<PathBuf>, FollowError<ClusterError>> {
+) -> Result<Vec<PathBuf>, FollowError<ScriptedClusterError>> {
     let runtime = Builder::new_current_thread().enable_all().build();
     let mut nodes = ScriptedCluster {
-        runtime: runtime.map_err(ClusterError::Runtime)?,
+        runtime: runtime.map_err(ScriptedClusterError::Runtime)?,
         cluster: Cluster::<P> {
             configs: (0..schedule.size).map(|index| config(ProcessId(index))).collect(),
             directory: directory.to_owned(),
@@ -98,7 +98,7 @@ pub fn follow<P: RecordableProtocol>(
             notes: Vec::new(),
         },
     };
-    let booted = nodes.runtime.block_on(nodes.cluster.boot_all(&schedule.down));
+    let booted = nodes.runtime.block_on(nodes.cluster.boot_all(&schedule.down_at_start));
     let outcome = booted.map_err(FollowError::from).and_then(|()| nodes.follow(schedule));
     let ScriptedCluster { runtime, mut cluster } = nodes;
     for index in 0..schedule.size {
@@ -111,8 +111,10 @@ pub fn follow<P: RecordableProtocol>(
     Ok(traces.filter(|path| path.exists()).collect())
 }
 
-async fn with_timeout(waiting: impl Future<Output = Option<()>>) -> Result<(), ClusterError> {
-    timeout(ARRIVAL_TIMEOUT, waiting).await.ok().flatten().ok_or(ClusterError::Timeout)
+async fn with_timeout(
+    waiting: impl Future<Output = Option<()>>,
+) -> Result<(), ScriptedClusterError> {
+    timeout(ARRIVAL_TIMEOUT, waiting).await.ok().flatten().ok_or(ScriptedClusterError::Timeout)
 }
 
 /// Creates a record that concerns the whole run instead of one process.
@@ -120,11 +122,11 @@ fn run_record(kind: RecordKind) -> Record {
     Record::new(unix_time_nanos(), Subject::Parent, kind)
 }
 
-fn addresses(size: u32) -> Result<Vec<SocketAddr>, ClusterError> {
+fn addresses(size: u32) -> Result<Vec<SocketAddr>, ScriptedClusterError> {
     let bound: Result<Vec<_>, _> = (0..size).map(|_| TcpListener::bind("127.0.0.1:0")).collect();
-    let addresses = bound.map_err(ClusterError::Port)?;
+    let addresses = bound.map_err(ScriptedClusterError::Port)?;
     let addresses: Result<Vec<_>, _> = addresses.iter().map(TcpListener::local_addr).collect();
-    addresses.map_err(ClusterError::Port)
+    addresses.map_err(ScriptedClusterError::Port)
 }
 
 #[derive(Clone, Debug)]
@@ -174,11 +176,11 @@ struct Cluster<P: Protocol> {
 impl<P: RecordableProtocol> Cluster<P> {
     /// Boots all processes. First, each process in `down` boots alone and crashes, so that it has a
     /// saved state when it recovers. Then all other processes boot.
-    async fn boot_all(&mut self, down: &[ProcessId]) -> Result<(), ClusterError> {
+    async fn boot_all(&mut self, down: &[ProcessId]) -> Result<(), ScriptedClusterError> {
         for at in down {
             self.start(*at).await?;
             if let Some(member) = self.member(*at) {
-                member.perform(NodeAction::Boot).await.ok_or(ClusterError::Timeout)?;
+                member.perform(NodeAction::Boot).await.ok_or(ScriptedClusterError::Timeout)?;
             }
             self.crash(*at).await?;
         }
@@ -193,7 +195,7 @@ impl<P: RecordableProtocol> Cluster<P> {
     }
 
     /// Performs one action. Returns `None` if the action is impossible.
-    async fn perform(&mut self, action: &Action) -> Result<Option<()>, ClusterError> {
+    async fn perform(&mut self, action: &Action) -> Result<Option<()>, ScriptedClusterError> {
         match action {
             Action::Crash(at) if self.member(*at).is_some() => self.crash(*at).await.map(Some),
             Action::Recover(at) if self.is_down(*at) => {
@@ -228,7 +230,7 @@ impl<P: RecordableProtocol> Cluster<P> {
         &mut self,
         at: ProcessId,
         action: NodeAction<P>,
-    ) -> Result<Option<()>, ClusterError> {
+    ) -> Result<Option<()>, ScriptedClusterError> {
         let Some(member) = self.member(at) else { return Ok(None) };
         match member.perform(action).await {
             Some(messages) => self.await_arrival(at, messages).await.map(Some),
@@ -252,7 +254,7 @@ impl<P: RecordableProtocol> Cluster<P> {
         self.directory.join("run.ndjson")
     }
 
-    fn write_run_trace(&mut self) -> Result<(), ClusterError> {
+    fn write_run_trace(&mut self) -> Result<(), ScriptedClusterError> {
         let header = Header { source: TraceSource::Parent, ..self.header.clone() };
         let mut writer = Writer::create(self.run_trace_path(), &header)?;
         for note in self.notes.drain(..) {
@@ -262,14 +264,14 @@ impl<P: RecordableProtocol> Cluster<P> {
         Ok(writer.flush()?)
     }
 
-    async fn start(&mut self, at: ProcessId) -> Result<(), ClusterError> {
+    async fn start(&mut self, at: ProcessId) -> Result<(), ScriptedClusterError> {
         let started = Instant::now();
         loop {
             match self.try_start(at) {
                 // The port of a killed node becomes free a moment later.
-                Err(ClusterError::Start(NodeStartError::Transport(MeshError::AddressTaken {
-                    ..
-                }))) if started.elapsed() < ARRIVAL_TIMEOUT => {
+                Err(ScriptedClusterError::Start(NodeStartError::Transport(
+                    MeshError::AddressTaken { .. },
+                ))) if started.elapsed() < ARRIVAL_TIMEOUT => {
                     sleep(Duration::from_millis(20)).await;
                 }
                 outcome => return outcome,
@@ -277,14 +279,14 @@ impl<P: RecordableProtocol> Cluster<P> {
         }
     }
 
-    fn try_start(&mut self, at: ProcessId) -> Result<(), ClusterError> {
+    fn try_start(&mut self, at: ProcessId) -> Result<(), ScriptedClusterError> {
         let group_size = self.header.n;
         let owner = StateOwner { cluster: "followed".into(), process: at, group_size };
         let directory = self.directory.join(at.number().to_string());
         let store = Store::open(directory, &owner, "followed")?;
         let writer = Writer::open_to_append(self.trace_path(at), &self.header)?;
         let session = store.session();
-        let (local, _) = Passthrough::<P>::new();
+        let (local, _) = PassthroughApplication::<P>::new();
         let (_, requests) = mpsc::unbounded_channel();
         let member = ScriptedNode::start(NodeComponents {
             trace_sink: TraceSink::writing_to(writer, true),
@@ -307,10 +309,11 @@ impl<P: RecordableProtocol> Cluster<P> {
         Ok(())
     }
 
-    async fn boot(&mut self, at: ProcessId) -> Result<(), ClusterError> {
+    async fn boot(&mut self, at: ProcessId) -> Result<(), ScriptedClusterError> {
         let Some(member) = self.member(at) else { return Ok(()) };
         self.await_connections(at, member).await?;
-        let messages = member.perform(NodeAction::Boot).await.ok_or(ClusterError::Timeout)?;
+        let messages =
+            member.perform(NodeAction::Boot).await.ok_or(ScriptedClusterError::Timeout)?;
         self.await_arrival(at, messages).await
     }
 
@@ -320,7 +323,7 @@ impl<P: RecordableProtocol> Cluster<P> {
         &self,
         at: ProcessId,
         mine: &ScriptedNode<P>,
-    ) -> Result<(), ClusterError> {
+    ) -> Result<(), ScriptedClusterError> {
         for (index, other) in self.members.iter().enumerate() {
             let peer = ProcessId::from_index(index);
             let Some(other) = other.as_ref().filter(|_| peer != at) else { continue };
@@ -345,7 +348,7 @@ impl<P: RecordableProtocol> Cluster<P> {
         &mut self,
         from: ProcessId,
         messages: Vec<SentMessage>,
-    ) -> Result<(), ClusterError> {
+    ) -> Result<(), ScriptedClusterError> {
         for message in messages {
             let sent = self.in_flight(from, message);
             let id = sent.id;
@@ -357,7 +360,10 @@ impl<P: RecordableProtocol> Cluster<P> {
         Ok(())
     }
 
-    async fn deliver(&mut self, pick: &MessageSelector) -> Result<Option<()>, ClusterError> {
+    async fn deliver(
+        &mut self,
+        pick: &MessageSelector,
+    ) -> Result<Option<()>, ScriptedClusterError> {
         let Some(sent) = self.take(pick) else { return Ok(None) };
         let to = sent.message.to;
         if self.is_down(to) {
@@ -378,7 +384,7 @@ impl<P: RecordableProtocol> Cluster<P> {
     /// Makes the sender send a message again, because the receiver has crashed since the message
     /// was first sent. Waits until the message has arrived. Returns `None` if the sender or the
     /// receiver is down, or if the sender has started another session.
-    async fn resend(&mut self, sent: &InFlight) -> Result<Option<()>, ClusterError> {
+    async fn resend(&mut self, sent: &InFlight) -> Result<Option<()>, ScriptedClusterError> {
         let (from, to) = (sent.id.from, sent.message.to);
         let is_same_session = self.sessions[from.index()] == sent.id.session;
         let (Some(sender), Some(receiver)) = (self.member(from), self.member(to)) else {
@@ -440,7 +446,7 @@ impl<P: RecordableProtocol> Cluster<P> {
     async fn receive_application_message(
         &mut self,
         pick: &MessageSelector,
-    ) -> Result<Option<()>, ClusterError> {
+    ) -> Result<Option<()>, ScriptedClusterError> {
         let Some(index) = pick.index_in(self.application_messages.iter().map(InFlight::route))
         else {
             return Ok(None);
@@ -469,7 +475,7 @@ impl<P: RecordableProtocol> Cluster<P> {
         InFlight { id, message, receiver_session }
     }
 
-    async fn crash(&mut self, at: ProcessId) -> Result<(), ClusterError> {
+    async fn crash(&mut self, at: ProcessId) -> Result<(), ScriptedClusterError> {
         self.stop(at).await;
         let mut writer = Writer::open_to_append(self.trace_path(at), &self.header)?;
         let session = self.sessions[at.index()];

@@ -4,4 +4,4 @@
 mod cluster;
 mod node;
 
-pub use cluster::{ClusterError, follow};
+pub use cluster::{ScriptedClusterError, run_schedule_on_nodes};

@@ -210,8 +210,12 @@ impl Store {
         if state_file.session >= SESSION_LIMIT - 1 {
             return Err(OpenError::ImpossibleSession { path, session: state_file.session });
         }
-        let (change_log, changes) =
-            ChangeLog::recover(&directory, owner, state_file.segment, state_file.records)?;
+        let (change_log, changes) = ChangeLog::recover(
+            &directory,
+            owner,
+            state_file.first_later_segment,
+            state_file.earlier_record_count,
+        )?;
         if state_file.state.is_none() && !changes.is_empty() {
             let reason = UnreadableReason::Missing { count: 1 };
             return Err(OpenError::Damaged { path, reason });
@@ -358,7 +362,15 @@ impl Store {
             drop(reserved_files);
             let (state, changes) = (Some(state()), Vec::new());
             let (segment, records) = (next_segment, record_count);
-            let state_file = StateFile { owner, schema, session, state, changes, segment, records };
+            let state_file = StateFile {
+                owner,
+                schema,
+                session,
+                state,
+                changes,
+                first_later_segment: segment,
+                earlier_record_count: records,
+            };
             let written = replace_file(&directory, STATE_FILE, &state_file.encode());
             let is_written = written.is_ok();
             if is_written {
@@ -404,8 +416,8 @@ impl Store {
 
     fn write_state(&mut self) -> Result<(), SaveError> {
         let position = self.change_log.position();
-        self.state_file.segment = position.next_segment;
-        self.state_file.records = position.record_count;
+        self.state_file.first_later_segment = position.next_segment;
+        self.state_file.earlier_record_count = position.record_count;
         self.save_with(true, |store| {
             replace_file(&store.directory, STATE_FILE, &store.state_file.encode())
         })?;

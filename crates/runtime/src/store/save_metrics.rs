@@ -37,9 +37,9 @@ pub struct SaveSummary {
     /// Number of saves, including the save that began the session.
     pub count: u64,
     /// Total duration of the saves. A save spends most of its time waiting for the disk.
-    pub total: Duration,
+    pub total_duration: Duration,
     /// Duration of the slowest save.
-    pub longest: Duration,
+    pub longest_duration: Duration,
 }
 
 impl SaveMetrics {
@@ -47,7 +47,11 @@ impl SaveMetrics {
     pub fn read(&self) -> SaveSummary {
         let durations = self.0.durations.read();
         let longest = Duration::from_nanos(self.0.longest.load(Ordering::Relaxed));
-        SaveSummary { count: durations.count, total: durations.sum, longest }
+        SaveSummary {
+            count: durations.count,
+            total_duration: durations.sum,
+            longest_duration: longest,
+        }
     }
 
     /// Returns the histogram of the durations of the successful saves.

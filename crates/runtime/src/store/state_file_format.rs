@@ -46,9 +46,9 @@ pub(crate) struct StateFile {
     /// Changes that apply to the saved state, in order.
     pub(crate) changes: Vec<Vec<u8>>,
     /// Number of the first segment whose changes are later than this file.
-    pub(crate) segment: u64,
+    pub(crate) first_later_segment: u64,
     /// Number of changes that were ever written to segments before the segment `segment`.
-    pub(crate) records: u64,
+    pub(crate) earlier_record_count: u64,
 }
 
 /// Reason why a file of a store cannot be used. The file is the state file, a segment of changes,
@@ -99,7 +99,15 @@ impl StateFile {
     pub(crate) fn new(schema: &str) -> Self {
         let schema = schema.to_owned();
         let changes = Vec::new();
-        StateFile { owner: None, schema, session: 0, state: None, changes, segment: 1, records: 0 }
+        StateFile {
+            owner: None,
+            schema,
+            session: 0,
+            state: None,
+            changes,
+            first_later_segment: 1,
+            earlier_record_count: 0,
+        }
     }
 
     /// Encodes the file.
@@ -126,8 +134,8 @@ impl StateFile {
         bytes.extend_from_slice(&owner.process.0.to_le_bytes());
         bytes.extend_from_slice(&owner.group_size.to_le_bytes());
         bytes.extend_from_slice(&cluster_length.to_le_bytes());
-        bytes.extend_from_slice(&self.segment.to_le_bytes());
-        bytes.extend_from_slice(&self.records.to_le_bytes());
+        bytes.extend_from_slice(&self.first_later_segment.to_le_bytes());
+        bytes.extend_from_slice(&self.earlier_record_count.to_le_bytes());
         bytes.extend_from_slice(&encode_length(self.changes.len()));
         bytes.extend_from_slice(schema);
         bytes.extend_from_slice(cluster);
@@ -223,8 +231,8 @@ fn decode_fields(content: &[u8], version: u16) -> Option<StateFile> {
         session,
         state,
         changes,
-        segment,
-        records,
+        first_later_segment: segment,
+        earlier_record_count: records,
     })
 }
 
@@ -253,7 +261,15 @@ mod tests {
         let (owner, state) = (Some(owner), Some(b"here".to_vec()));
         let changes = vec![b"one".to_vec(), Vec::new()];
         let schema = "token 1".into();
-        StateFile { owner, schema, session: 7, state, changes, segment: 3, records: 9 }
+        StateFile {
+            owner,
+            schema,
+            session: 7,
+            state,
+            changes,
+            first_later_segment: 3,
+            earlier_record_count: 9,
+        }
     }
 
     #[test]
@@ -284,7 +300,12 @@ mod tests {
             b"TENSTATE\x01\0\x07\0\x07\0\0\0\0\0\0\0\x01\x04\0\0\0\0\0\0\0token 1here".to_vec();
         let checksum = Sha256::digest(&file);
         file.extend_from_slice(&checksum);
-        let nothing = StateFile { changes: Vec::new(), segment: 0, records: 0, ..state_file() };
+        let nothing = StateFile {
+            changes: Vec::new(),
+            first_later_segment: 0,
+            earlier_record_count: 0,
+            ..state_file()
+        };
         assert_eq!(StateFile::decode(&file), Ok(StateFile { owner: None, ..nothing }));
     }
 
@@ -295,7 +316,12 @@ mod tests {
             .to_vec();
         let checksum = Sha256::digest(&file);
         file.extend_from_slice(&checksum);
-        let nothing = StateFile { changes: Vec::new(), segment: 0, records: 0, ..state_file() };
+        let nothing = StateFile {
+            changes: Vec::new(),
+            first_later_segment: 0,
+            earlier_record_count: 0,
+            ..state_file()
+        };
         assert_eq!(StateFile::decode(&file), Ok(nothing));
     }
 

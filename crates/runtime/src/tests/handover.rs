@@ -108,16 +108,16 @@ impl Application<SimpleLeader> for User {
         None
     }
 
-    fn leader(&self) -> Option<Term> {
+    fn leader_term(&self) -> Option<Term> {
         self.leader
     }
 
-    fn on_shutdown(&mut self) -> Option<Command> {
+    fn handover_command(&mut self) -> Option<Command> {
         let _ = self.observations.send(Observation::ShutdownRequested);
         Some(Command::Resign)
     }
 
-    fn is_leading_until_replaced(&self) -> bool {
+    fn keeps_leading_during_handover(&self) -> bool {
         true
     }
 }

@@ -10,7 +10,7 @@ use tokio::sync::mpsc;
 use tokio::task::yield_now;
 use tokio::time::timeout;
 
-use crate::application::Passthrough;
+use crate::application::PassthroughApplication;
 use crate::driver::prepare_driver;
 use crate::envelope::Envelope;
 use crate::node_components::NodeComponents;
@@ -76,7 +76,7 @@ async fn events_after_stop(
     let store = open(directory.path(), me, 2);
     let ([listener, _peer], addresses) = listeners();
     let (commands, requests) = mpsc::unbounded_channel();
-    let (application, mut events) = Passthrough::<Coordinator>::new();
+    let (application, mut events) = PassthroughApplication::<Coordinator>::new();
     let prepared = prepare_driver(NodeComponents::new(
         (),
         settings(me, &store, listener, &addresses),

@@ -12,7 +12,7 @@ use tenure_core::{Term, TimerRole};
 use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout};
 
-use crate::application::Passthrough;
+use crate::application::PassthroughApplication;
 use crate::driver::{RunningNode, start};
 use crate::executor::STUCK_SAVE_AGE;
 use crate::node_components::NodeComponents;
@@ -97,7 +97,7 @@ impl Protocol for HeartbeatLeader {
         }
     }
 
-    fn requires_save(_: &Heartbeat) -> bool {
+    fn must_wait_for_save(_: &Heartbeat) -> bool {
         false
     }
 }
@@ -121,14 +121,15 @@ fn boot(
     addresses: &[String],
 ) -> (mpsc::UnboundedSender<Command>, mpsc::UnboundedReceiver<Event>, RunningNode) {
     let (commands, requests) = mpsc::unbounded_channel();
-    let (application, events) = Passthrough::new();
-    let running = start::<HeartbeatLeader, Passthrough<HeartbeatLeader>>(NodeComponents::new(
-        (),
-        settings(me, &store, listener, addresses),
-        store,
-        application,
-        requests,
-    ));
+    let (application, events) = PassthroughApplication::new();
+    let running =
+        start::<HeartbeatLeader, PassthroughApplication<HeartbeatLeader>>(NodeComponents::new(
+            (),
+            settings(me, &store, listener, addresses),
+            store,
+            application,
+            requests,
+        ));
     (commands, events, running.expect("a node"))
 }
 

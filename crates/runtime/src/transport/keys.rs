@@ -251,7 +251,7 @@ impl NodeKeys {
     }
 
     /// Returns the number of processes in the group.
-    pub fn size(&self) -> usize {
+    pub fn group_size(&self) -> usize {
         self.group.by_process.len()
     }
 

@@ -479,7 +479,7 @@ impl PeerLink {
     }
 
     fn discard(&self, size: QueueSize) {
-        self.context.counters.discarded.add(size.frames as u64);
+        self.context.counters.discarded.add(size.messages as u64);
         self.peer.outbox.release_capacity(size);
     }
 

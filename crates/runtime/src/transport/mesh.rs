@@ -44,9 +44,9 @@ pub struct Mesh {
 }
 
 /// Status of a mesh, for metrics and status pages. Its only change to the mesh is
-/// [`MeshView::record_members`]. Cheap to clone.
+/// [`MeshHandle::record_members`]. Cheap to clone.
 #[derive(Clone, Debug)]
-pub struct MeshView(Arc<MeshContext>);
+pub struct MeshHandle(Arc<MeshContext>);
 
 /// Reason why a [`Mesh`] did not accept a message for sending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -77,7 +77,7 @@ impl Mesh {
     /// Starts to listen and to connect with all peers. Must be called inside a tokio runtime.
     ///
     /// An unreachable peer is not an error. It is dialed until it responds; see
-    /// [`MeshView::peers`].
+    /// [`MeshHandle::peers`].
     ///
     /// # Errors
     ///
@@ -255,8 +255,8 @@ impl Mesh {
     }
 
     /// Returns a view of the mesh's status. The view outlives the mesh.
-    pub fn view(&self) -> MeshView {
-        MeshView(self.context.clone())
+    pub fn view(&self) -> MeshHandle {
+        MeshHandle(self.context.clone())
     }
 
     /// Closes the mesh. Sends a goodbye to each connected peer. When a peer has acknowledged all
@@ -286,7 +286,7 @@ impl Mesh {
     }
 }
 
-impl MeshView {
+impl MeshHandle {
     /// Returns the values of the counters since the start of the mesh.
     pub fn counts(&self) -> MeshCounts {
         self.0.counters.read()
@@ -329,10 +329,10 @@ impl MeshView {
 
     /// Returns the connected peers to which at most `max_queued` messages are unacknowledged, so
     /// that a new message arrives soon.
-    pub fn responsive_peers(&self, max_queued: usize) -> ProcessSet {
+    pub fn peers_with_short_queues(&self, max_queued: usize) -> ProcessSet {
         let peers = self.0.peers.iter().flatten();
         let near =
-            peers.filter(|it| it.is_connected() && it.outbox.held_size().frames <= max_queued);
+            peers.filter(|it| it.is_connected() && it.outbox.held_size().messages <= max_queued);
         near.map(|peer| peer.process).collect()
     }
 }
@@ -353,7 +353,8 @@ fn peers(
     room: &Arc<Notify>,
     registry: &Option<PeerRegistry>,
 ) -> Vec<Option<Arc<Peer>>> {
-    let capacity = QueueSize { frames: limits.max_queued_messages, bytes: limits.max_queued_bytes };
+    let capacity =
+        QueueSize { messages: limits.max_queued_messages, bytes: limits.max_queued_bytes };
     let peer = |(index, address)| {
         let process = ProcessId::from_index(index);
         let outbox = Outbox::new(capacity, room.clone());

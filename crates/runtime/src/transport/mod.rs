@@ -47,7 +47,7 @@ use keyless::{cipher, keys};
 pub use keys::ReloadableKeys;
 #[cfg(feature = "keys")]
 pub use keys::{GroupKeys, KeysError, NodeKeys, PrivateKey, PublicKey};
-pub use mesh::{Mesh, MeshView, SendError};
+pub use mesh::{Mesh, MeshHandle, SendError};
 pub use peer::PeerStatus;
 pub(crate) use peer::SESSION_LIMIT;
 pub use rejection_reason::RejectionReason;

@@ -91,7 +91,7 @@ impl Outbox {
             true => 0,
             false => self.capacity.bytes / RESERVED_PART,
         };
-        if held.frames > self.capacity.frames || held.bytes > self.capacity.bytes - reserved {
+        if held.messages > self.capacity.messages || held.bytes > self.capacity.bytes - reserved {
             return Err(OutboxFull);
         }
         queue.held = held;
@@ -120,7 +120,7 @@ impl Outbox {
             queue.urgent.iter().position(|it| it.heartbeat_layer == message.heartbeat_layer)
         {
             let dropped = queue.urgent.swap_remove(at);
-            queue.held.frames -= 1;
+            queue.held.messages -= 1;
             queue.held.bytes -= dropped.payload.len();
         }
         queue.held.add_payload(&message.payload);
@@ -159,11 +159,11 @@ impl Outbox {
 
     /// Frees the capacity of messages that were acknowledged or dropped.
     pub(crate) fn release_capacity(&self, size: QueueSize) {
-        if size.frames == 0 {
+        if size.messages == 0 {
             return;
         }
         let mut queue = self.lock();
-        queue.held.frames -= size.frames;
+        queue.held.messages -= size.messages;
         queue.held.bytes -= size.bytes;
         if queue.half_full_since.is_some() && !self.exceeds_half(queue.held) {
             queue.half_full_since = None;
@@ -193,7 +193,7 @@ impl Outbox {
     }
 
     fn exceeds_half(&self, held: QueueSize) -> bool {
-        held.frames > self.capacity.frames / 2 || held.bytes > self.capacity.bytes / 2
+        held.messages > self.capacity.messages / 2 || held.bytes > self.capacity.bytes / 2
     }
 
     fn lock(&self) -> MutexGuard<'_, Queue> {
@@ -212,7 +212,7 @@ impl Queue {
             *other -= usize::from(*other > index);
         }
         let dropped = self.waiting.remove(index).expect("the recorded position is valid");
-        self.held.frames -= 1;
+        self.held.messages -= 1;
         self.held.bytes -= dropped.payload.len();
     }
 }
@@ -222,7 +222,7 @@ mod tests {
     use super::*;
 
     fn outbox() -> Outbox {
-        Outbox::new(QueueSize { frames: 4, bytes: 100 }, Arc::new(Notify::new()))
+        Outbox::new(QueueSize { messages: 4, bytes: 100 }, Arc::new(Notify::new()))
     }
 
     fn message(length: usize) -> OutgoingMessage {
@@ -252,10 +252,10 @@ mod tests {
         outbox.take_all(&mut messages);
         let kept: Vec<_> = messages.iter().map(|message| message.payload.clone()).collect();
         assert_eq!(kept, [vec![], vec![98], vec![99]]);
-        assert_eq!(outbox.held_size(), QueueSize { frames: 3, bytes: 2 });
+        assert_eq!(outbox.held_size(), QueueSize { messages: 3, bytes: 2 });
         // A message that the link has taken is not replaced.
         outbox.push(heartbeat(Layer::Detector, 100)).expect("room for a fourth");
-        assert_eq!(outbox.held_size(), QueueSize { frames: 4, bytes: 3 });
+        assert_eq!(outbox.held_size(), QueueSize { messages: 4, bytes: 3 });
     }
 
     #[test]
@@ -268,7 +268,7 @@ mod tests {
                 .push(OutgoingMessage { is_urgent: true, ..heartbeat })
                 .expect("a heartbeat always has room");
         }
-        assert_eq!(outbox.held_size(), QueueSize { frames: 5, bytes: 5 });
+        assert_eq!(outbox.held_size(), QueueSize { messages: 5, bytes: 5 });
         assert_eq!(outbox.take_urgent().map(|message| message.payload), Some(vec![3]));
         assert!(outbox.take_urgent().is_none());
         assert_eq!(outbox.push(message(1)), Err(OutboxFull));
@@ -284,7 +284,7 @@ mod tests {
         outbox.take_all(&mut messages);
         assert_eq!(messages.len(), 4);
         assert_eq!(outbox.push(message(1)), Err(OutboxFull));
-        outbox.release_capacity(QueueSize { frames: 1, bytes: 1 });
+        outbox.release_capacity(QueueSize { messages: 1, bytes: 1 });
         assert_eq!(outbox.push(message(1)), Ok(()));
     }
 
@@ -298,7 +298,7 @@ mod tests {
     #[test]
     fn large_messages_leave_room_for_small_ones() {
         let bytes = 16 * SMALL_PAYLOAD_BYTES;
-        let outbox = Outbox::new(QueueSize { frames: 100, bytes }, Arc::new(Notify::new()));
+        let outbox = Outbox::new(QueueSize { messages: 100, bytes }, Arc::new(Notify::new()));
         assert_eq!(outbox.push(message(bytes - 2 * SMALL_PAYLOAD_BYTES + 1)), Err(OutboxFull));
         assert_eq!(outbox.push(message(bytes - 2 * SMALL_PAYLOAD_BYTES)), Ok(()));
         assert_eq!(outbox.push(message(SMALL_PAYLOAD_BYTES + 1)), Err(OutboxFull));
@@ -313,7 +313,7 @@ mod tests {
         (0..3).for_each(|_| outbox.push(message(1)).expect("room for three"));
         assert!(!outbox.has_room(Duration::from_secs(3600)));
         assert!(outbox.has_room(Duration::ZERO), "the stall timeout has passed");
-        outbox.release_capacity(QueueSize { frames: 1, bytes: 1 });
+        outbox.release_capacity(QueueSize { messages: 1, bytes: 1 });
         assert!(outbox.has_room(Duration::from_secs(3600)));
     }
 }

@@ -247,7 +247,7 @@ impl Peer {
             disconnected_at: history.disconnected_at,
             last_contact_at: self.last_contact_at(),
             error: history.error,
-            held_messages: held.frames,
+            held_messages: held.messages,
             held_bytes: held.bytes,
         }
     }
@@ -270,7 +270,7 @@ mod tests {
     fn rejects_replacement_of_present_member() {
         let directory = tempfile::tempdir().expect("a directory");
         let registry = PeerRegistry::open(directory.path(), 3, true).expect("a registry");
-        let outbox = Outbox::new(QueueSize { frames: 1, bytes: 1 }, Arc::default());
+        let outbox = Outbox::new(QueueSize { messages: 1, bytes: 1 }, Arc::default());
         let address = "127.0.0.1:1".to_owned();
         let peer = Peer::new(ProcessId(2), address, outbox, Some(registry.clone()));
         let check = |session| peer.check_replacement(BootId { session, nonce: 7 });

@@ -37,13 +37,13 @@ pub(crate) struct ReliableSession {
 /// Number of messages and the total size of their payloads in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct QueueSize {
-    pub(crate) frames: usize,
+    pub(crate) messages: usize,
     pub(crate) bytes: usize,
 }
 
 impl QueueSize {
     pub(crate) fn add_payload(&mut self, payload: &[u8]) {
-        self.frames += 1;
+        self.messages += 1;
         self.bytes += payload.len();
     }
 }
@@ -135,12 +135,12 @@ impl ReliableSession {
     }
 
     pub(crate) fn has_pending_acknowledgement(&self) -> bool {
-        self.unacknowledged_received.frames > 0
+        self.unacknowledged_received.messages > 0
     }
 
     /// Returns true if an acknowledgement is pending and must not wait for an outgoing message.
     pub(crate) fn is_acknowledgement_due(&self) -> bool {
-        self.unacknowledged_received.frames >= MAX_UNACKNOWLEDGED_FRAMES
+        self.unacknowledged_received.messages >= MAX_UNACKNOWLEDGED_FRAMES
             || self.unacknowledged_received.bytes >= MAX_UNACKNOWLEDGED_BYTES
     }
 
@@ -184,7 +184,7 @@ mod tests {
         (0..5).for_each(|byte| session.push(vec![byte]));
         assert_eq!(numbers(&mut session), [1, 2, 3, 4, 5]);
         session.rewind_for_reconnection();
-        assert_eq!(session.on_acknowledgement(3), Ok(QueueSize { frames: 3, bytes: 3 }));
+        assert_eq!(session.on_acknowledgement(3), Ok(QueueSize { messages: 3, bytes: 3 }));
         assert_eq!(numbers(&mut session), [4, 5]);
     }
 
@@ -194,7 +194,7 @@ mod tests {
         session.push(vec![1]);
         assert_eq!(numbers(&mut session), [1]);
         session.rewind_for_reconnection();
-        assert_eq!(session.on_acknowledgement(1), Ok(QueueSize { frames: 1, bytes: 1 }));
+        assert_eq!(session.on_acknowledgement(1), Ok(QueueSize { messages: 1, bytes: 1 }));
         assert!(session.is_fully_acknowledged());
         session.push(vec![2]);
         assert_eq!(numbers(&mut session), [2]);

@@ -243,9 +243,12 @@ impl MeshSettings {
             return Err(MeshError::InvalidSession { session: self.session });
         }
         if let PeerAuthentication::Keys(reloadable_keys) = &self.authentication
-            && reloadable_keys.keys().size() != size
+            && reloadable_keys.keys().group_size() != size
         {
-            return Err(MeshError::KeyCountMismatch { keys: reloadable_keys.keys().size(), size });
+            return Err(MeshError::KeyCountMismatch {
+                keys: reloadable_keys.keys().group_size(),
+                size,
+            });
         }
         let limits = &self.limits;
         // Seven eighths of the queue have room for the largest message.

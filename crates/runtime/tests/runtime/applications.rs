@@ -14,9 +14,11 @@ use tenure_algorithms::application::{
 use tenure_algorithms::compose::{WithDetector, with_detector};
 use tenure_algorithms::detector::{Heartbeat, heartbeat};
 use tenure_algorithms::election::{Bully, bully};
-use tenure_core::service::{clock, commit, election, replication, tree, with_election as service};
+use tenure_core::service::{
+    clock_synchronisation, commit, election, leader_tree, replicated_list, with_election as service,
+};
 use tenure_core::{Delay, Group, ProcessId, Rank, TICKS_PER_UNIT, Term};
-use tenure_runtime::{Passthrough, RunningNode, follow, start};
+use tenure_runtime::{PassthroughApplication, RunningNode, run_schedule_on_nodes, start};
 use tenure_trace::{
     ApplicationEvent, Header, Record, RecordKind, Schedule, Service, ServiceCommand, ServiceEvent,
     Subject, TraceSource, merge_files,
@@ -57,11 +59,11 @@ where
         listener: TcpListener,
         addresses: &[String],
     ) -> Self {
-        let (local, events) = Passthrough::new();
+        let (local, events) = PassthroughApplication::new();
         let (commands, receiver) = mpsc::unbounded_channel();
         let detector = heartbeat::Config {
             period: Delay::units(50),
-            timeout: 2_000 * TICKS_PER_UNIT,
+            initial_timeout: 2_000 * TICKS_PER_UNIT,
             increment: 1_000 * TICKS_PER_UNIT,
             max_timeout: 8_000 * TICKS_PER_UNIT,
         };
@@ -127,17 +129,17 @@ where
 
 const MINUTE: i64 = 60_000_000_000;
 
-fn adjusted(event: clock::Event) -> Option<i64> {
+fn adjusted(event: clock_synchronisation::Event) -> Option<i64> {
     match event {
-        clock::Event::Adjusted { by, .. } => Some(by),
-        clock::Event::Shows { .. } => None,
+        clock_synchronisation::Event::Adjusted { by, .. } => Some(by),
+        clock_synchronisation::Event::Shows { .. } => None,
     }
 }
 
-fn shown(event: clock::Event) -> Option<i64> {
+fn shown(event: clock_synchronisation::Event) -> Option<i64> {
     match event {
-        clock::Event::Shows { time } => Some(time),
-        clock::Event::Adjusted { .. } => None,
+        clock_synchronisation::Event::Shows { time } => Some(time),
+        clock_synchronisation::Event::Adjusted { .. } => None,
     }
 }
 
@@ -149,8 +151,8 @@ fn shown(event: clock::Event) -> Option<i64> {
 async fn clocks_converge_despite_leader_crash() {
     let mut cluster = Cluster::<Berkeley>::boot(3, berkeley::Config::default());
     for (node, minutes) in cluster.nodes.iter_mut().zip([180, 205, 170]) {
-        node.ask(clock::Command::Set { to: minutes * MINUTE });
-        node.ask(clock::Command::Read);
+        node.ask(clock_synchronisation::Command::Set { to: minutes * MINUTE });
+        node.ask(clock_synchronisation::Command::Read);
         node.wait_for_event(shown).await;
     }
     cluster.nodes[0].elect();
@@ -162,8 +164,8 @@ async fn clocks_converge_despite_leader_crash() {
     assert_eq!([by[0], by[1], by[2]].map(minutes), [5, -20, 15]);
     assert_eq!(by.iter().sum::<i64>(), 0);
     kill(cluster.nodes.remove(0).running).await;
-    cluster.nodes[0].ask(clock::Command::Set { to: 300 * MINUTE });
-    cluster.nodes[1].ask(clock::Command::Set { to: 310 * MINUTE });
+    cluster.nodes[0].ask(clock_synchronisation::Command::Set { to: 300 * MINUTE });
+    cluster.nodes[1].ask(clock_synchronisation::Command::Set { to: 310 * MINUTE });
     for (node, expected) in cluster.nodes.iter_mut().zip([5, -5]) {
         let next =
             node.wait_for_event(|event| adjusted(event).filter(|by| minutes(*by) != 0)).await;
@@ -171,16 +173,16 @@ async fn clocks_converge_despite_leader_crash() {
     }
 }
 
-fn acknowledged(event: replication::Event) -> Option<(u64, u64)> {
+fn acknowledged(event: replicated_list::Event) -> Option<(u64, u64)> {
     match event {
-        replication::Event::Acknowledged { place, value, .. } => Some((place, value)),
+        replicated_list::Event::Acknowledged { place, value, .. } => Some((place, value)),
         _ => None,
     }
 }
 
-fn serving(event: replication::Event) -> Option<(Term, Vec<u64>)> {
+fn serving(event: replicated_list::Event) -> Option<(Term, Vec<u64>)> {
     match event {
-        replication::Event::Serving { term, writes } => Some((term, writes)),
+        replicated_list::Event::Serving { term, writes } => Some((term, writes)),
         _ => None,
     }
 }
@@ -192,7 +194,7 @@ async fn acknowledged_writes_survive_primary_crash_and_recovery() {
     let (first, writes) = cluster.nodes[0].wait_for_event(serving).await;
     assert_eq!(writes, [0; 0]);
     for value in 1..=60 {
-        cluster.nodes[0].ask(replication::Command::Write { value });
+        cluster.nodes[0].ask(replicated_list::Command::Write { value });
     }
     let mut known = 0;
     while known < 20 {
@@ -206,7 +208,7 @@ async fn acknowledged_writes_survive_primary_crash_and_recovery() {
     assert!(second > first);
     assert!(writes.len() >= 20, "{known} were acknowledged: {writes:?}");
     assert_eq!(writes, (1..=writes.len() as u64).collect::<Vec<_>>());
-    cluster.nodes[0].ask(replication::Command::Write { value: 1000 });
+    cluster.nodes[0].ask(replicated_list::Command::Write { value: 1000 });
     let (place, _) = cluster.nodes[0].wait_for_event(acknowledged).await;
     assert_eq!(place, writes.len() as u64 + 1);
     // The recovered primary leads again. Writes that only it had received before the crash are not
@@ -276,7 +278,8 @@ fn run_over_tcp(script: &str) -> Vec<Vec<&'static str>> {
         Schedule::from_script::<P>(&script, |_: Group| config.clone()).unwrap().remove(0);
     let directory = TempDir::new().unwrap();
     let header = Header::new("two-phase-commit", Service::Other, 3, TraceSource::Node);
-    let traces = follow::<P>(&schedule, |_| config.clone(), directory.path(), &header);
+    let traces =
+        run_schedule_on_nodes::<P>(&schedule, |_| config.clone(), directory.path(), &header);
     outcomes(&merge_files(traces.unwrap()).unwrap().records, 3)
 }
 
@@ -314,14 +317,14 @@ async fn tree_on_ring_of_four_counts_four() {
         Cluster::<SpanningTree>::boot(4, spanning_tree::Config::with_edges_and_echoes(4, edges));
     cluster.nodes[0].elect();
     let completed = |event| match event {
-        tree::Event::Completed { size, .. } => Some(size),
-        tree::Event::Joined { .. } => None,
+        leader_tree::Event::Completed { size, .. } => Some(size),
+        leader_tree::Event::Joined { .. } => None,
     };
     assert_eq!(cluster.nodes[0].wait_for_event(completed).await, 4);
     for node in &mut cluster.nodes[1..] {
         let parent = |event| match event {
-            tree::Event::Joined { parent, .. } => parent,
-            tree::Event::Completed { .. } => None,
+            leader_tree::Event::Joined { parent, .. } => parent,
+            leader_tree::Event::Completed { .. } => None,
         };
         node.wait_for_event(parent).await;
     }

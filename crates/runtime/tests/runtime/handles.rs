@@ -108,7 +108,7 @@ async fn exit_under_other_leader_reports_deposed_leader() {
         }
         assert!(!guard.is_lost(), "the entry has not ended");
         node.exited();
-        assert_eq!(guard.lost().await, LossReason::Deposed);
+        assert_eq!(guard.lost().await, LossReason::LeaderDeposed);
     }
 }
 

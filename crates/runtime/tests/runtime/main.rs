@@ -27,7 +27,7 @@ use tenure_runtime::store::StateOwner;
 use tenure_runtime::transport::{Listen, MeshSettings};
 use tenure_runtime::{
     Application, ElectionHandle, Lock, LockApplication, LockCommand, LockEvent, NodeComponents,
-    NodeFailure, Passthrough, RunningNode, Store, TraceSink, start,
+    NodeFailure, PassthroughApplication, RunningNode, Store, TraceSink, start,
 };
 use tenure_trace::RecordableProtocol;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -71,7 +71,7 @@ fn transport_settings(
 fn detector() -> heartbeat::Config {
     heartbeat::Config {
         period: Delay::units(20),
-        timeout: 400 * TICKS_PER_UNIT,
+        initial_timeout: 400 * TICKS_PER_UNIT,
         increment: 100 * TICKS_PER_UNIT,
         max_timeout: 2_000 * TICKS_PER_UNIT,
     }
@@ -215,9 +215,9 @@ fn start_alone<P>(
 where
     P: RecordableProtocol + Protocol<Config = ()>,
 {
-    let (local, events) = Passthrough::<P>::new();
+    let (local, events) = PassthroughApplication::<P>::new();
     let (commands, receiver) = unbounded_channel();
-    let running = start::<P, Passthrough<P>>(NodeComponents {
+    let running = start::<P, PassthroughApplication<P>>(NodeComponents {
         trace_sink,
         ..NodeComponents::new((), alone(store.session()), store, local, receiver)
     });

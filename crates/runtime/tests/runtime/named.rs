@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use tenure_algorithms::compose::{NamedLocks, WithDetector, coordinated, with_detector};
 use tenure_algorithms::detector::Heartbeat;
 use tenure_algorithms::election::{Raft, raft};
-use tenure_algorithms::mutex::EntryDurations;
+use tenure_algorithms::mutex::ExpiringEntryDurations;
 use tenure_core::{LockName, TICKS_PER_UNIT};
 use tenure_runtime::{Guard, Lock, LossReason, TraceSink};
 use tokio::sync::Barrier;
@@ -26,7 +26,7 @@ fn boot(directory: &Path, me: usize, listener: TcpListener, addresses: &[String]
     let group_size = u32::try_from(addresses.len()).unwrap();
     let inner = coordinated::Config {
         election: raft::Config::plain(group_size, DELAY * TICKS_PER_UNIT),
-        times: Some(EntryDurations::plain(DELAY * TICKS_PER_UNIT)),
+        entry_durations: Some(ExpiringEntryDurations::for_message_delay(DELAY * TICKS_PER_UNIT)),
     };
     let config = with_detector::Config { detector: detector(), inner };
     Node::boot::<Locks>(TraceSink::none(), config, directory, me, listener, addresses)
@@ -175,7 +175,7 @@ async fn isolated_node_loses_all_guards_with_reason() {
     }
     for guard in &guards {
         let why = guard.lost().await;
-        assert!(matches!(why, LossReason::LeaseExpired | LossReason::Deposed), "{why}");
+        assert!(matches!(why, LossReason::LeaseExpired | LossReason::LeaderDeposed), "{why}");
     }
 }
 

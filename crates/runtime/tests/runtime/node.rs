@@ -17,8 +17,8 @@ use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{Election, Mutex, ProcessId, TICKS_PER_UNIT, Tagged, Term};
 use tenure_runtime::transport::{Mesh, MeshEvent};
 use tenure_runtime::{
-    ElectionHandle, LockApplication, LossReason, NodeFailure, NodeStartError, Passthrough,
-    RunningNode, TraceSink, start,
+    ElectionHandle, LockApplication, LossReason, NodeFailure, NodeStartError,
+    PassthroughApplication, RunningNode, TraceSink, start,
 };
 use tenure_trace::{Header, Service, TraceSource, Writer, merge_files};
 use tokio::sync::mpsc;
@@ -76,8 +76,10 @@ async fn tasks_with_two_named_locks_exclude_each_other() {
     let directory = TempDir::new().unwrap();
     let names = ["büro", "办公室"].map(|name| LockName::new(name).unwrap()).to_vec();
     let inner = central::Config::default();
-    let config =
-        ordered_locks::Config { names: Arc::new([names.clone(), names.clone(), names]), inner };
+    let config = ordered_locks::Config {
+        lock_names_by_process: Arc::new([names.clone(), names.clone(), names]),
+        inner,
+    };
     let nodes = locks::<OrderedLocks<Central>>(config, directory.path(), silent(3));
     never_inside_together(nodes).await;
 }
@@ -112,7 +114,7 @@ struct Named {
 
 impl Named {
     fn boot(directory: &Path, me: usize, listener: TcpListener, addresses: &[String]) -> Self {
-        let (local, events) = Passthrough::new();
+        let (local, events) = PassthroughApplication::new();
         let (requests, receiver) = mpsc::unbounded_channel();
         let config = central::Config::default();
         let local = (local, receiver);
@@ -248,7 +250,8 @@ async fn superseded_node_loses_everything_at_once() {
     let (second, first) = (listeners.pop().unwrap(), listeners.pop().unwrap());
     // A busy machine must not cause a suspicion, which would depose the leader.
     let longest = 600_000 * TICKS_PER_UNIT;
-    let detector = heartbeat::Config { timeout: longest, max_timeout: longest, ..detector() };
+    let detector =
+        heartbeat::Config { initial_timeout: longest, max_timeout: longest, ..detector() };
     let config = with_detector::Config { detector, inner: bully(&addresses).into() };
     let office = |me, listener| {
         let (silent, config) = (TraceSink::none(), config.clone());
@@ -269,7 +272,7 @@ async fn superseded_node_loses_everything_at_once() {
     assert!(!guard.is_lost());
     let elsewhere = TcpListener::bind("127.0.0.1:0").unwrap();
     let (_mesh, _inbox) = Mesh::start(transport_settings(1, 99, elsewhere, &addresses)).unwrap();
-    assert!(matches!(guard.lost().await, LossReason::Superseded(_)));
+    assert!(matches!(guard.lost().await, LossReason::Evicted(_)));
     let failure = running.task.await.unwrap().unwrap_err();
     assert!(matches!(failure, NodeFailure::Evicted(_)), "{failure}");
     assert_eq!(election.current_term(), None);
@@ -380,7 +383,7 @@ async fn assert_impossible_numbers_are_rejected<E: Election>(
     for node in [&first, &third] {
         node.election.start_election().unwrap();
         drop(node.lock.enter().await.unwrap());
-        while node.running.view.counts().implausible < impossible.len() as u64 {
+        while node.running.mesh_view.counts().implausible < impossible.len() as u64 {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     }

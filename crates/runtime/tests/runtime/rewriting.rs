@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize, Serializer};
 use tempfile::TempDir;
-use tenure_core::service::replication::{Command, Event};
+use tenure_core::service::replicated_list::{Command, Event};
 use tenure_core::{Effects, Group, ProcessId, Protocol, Term};
 use tenure_runtime::{Store, TraceSink};
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -109,7 +109,7 @@ impl Protocol for Sums {
         Saved { head: sum.count, sum: Some(sum), from: sum.count, list }
     }
 
-    fn unsaved(&self, saved: &Saved) -> Option<Saved> {
+    fn unsaved_change(&self, saved: &Saved) -> Option<Saved> {
         self.change(saved)
     }
 

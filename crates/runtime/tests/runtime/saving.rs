@@ -37,7 +37,7 @@ impl Protocol for Counting {
         Entries { from: 0, entries: self.0.clone() }
     }
 
-    fn unsaved(&self, saved: &Entries) -> Option<Entries> {
+    fn unsaved_change(&self, saved: &Entries) -> Option<Entries> {
         let entries = self.0[saved.entries.len()..].to_vec();
         let from = saved.entries.len() as u64;
         (!entries.is_empty()).then_some(Entries { from, entries })
@@ -134,7 +134,7 @@ async fn detects_events_before_saves() {
         store.save(&postcard::to_stdvec(&node.process().stable()).unwrap()).unwrap();
         for _ in 0..32 {
             let step = node.step(Input::Command(Command::Enter));
-            let change = step.unsaved().cloned().unwrap();
+            let change = step.unsaved_change().cloned().unwrap();
             step.mark_saved().events.for_each(|event| {
                 let _ = sender.send(event);
             });

@@ -19,7 +19,7 @@ type Office = WithDetector<Heartbeat, Coordinated<Bully>>;
 fn boot(directory: &Path, me: usize, listener: TcpListener, addresses: &[String]) -> RunningNode {
     let detector = heartbeat::Config {
         period: Delay::units(2),
-        timeout: 400 * TICKS_PER_UNIT,
+        initial_timeout: 400 * TICKS_PER_UNIT,
         increment: 0,
         max_timeout: 2_000 * TICKS_PER_UNIT,
     };
@@ -47,13 +47,14 @@ async fn heartbeats_do_not_queue_for_unreachable_peer() {
         .map(|(me, listener)| boot(directory.path(), me, listener, &addresses))
         .collect();
     for (me, node) in nodes.iter().enumerate() {
-        while node.view.counts().messages_sent < 500 {
+        while node.mesh_view.counts().messages_sent < 500 {
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
-        let status = node.view.peers().into_iter().find(|it| it.peer == ProcessId(2)).unwrap();
+        let status = node.mesh_view.peers().into_iter().find(|it| it.peer == ProcessId(2)).unwrap();
         assert_eq!(status.held_messages, 1, "only one heartbeat waits: {status:?}");
-        assert_eq!(node.view.counts().overflowed, 0);
-        let responsive = || node.view.responsive_peers(64).iter().collect::<Vec<ProcessId>>();
+        assert_eq!(node.mesh_view.counts().overflowed, 0);
+        let responsive =
+            || node.mesh_view.peers_with_short_queues(64).iter().collect::<Vec<ProcessId>>();
         // On a busy machine the peer may respond late.
         let responds = async {
             while responsive().is_empty() {

@@ -366,7 +366,7 @@ pub(crate) mod tests {
     use tenure_store::{AccessChange, Bytes, ROOT};
 
     use super::*;
-    use crate::auth::secrets::HashMemory;
+    use crate::auth::secrets::PasswordHashBuffer;
     use crate::config::Config;
 
     /// Starts a single member with authentication enabled. `root_password` is the password of root.
@@ -388,7 +388,7 @@ pub(crate) mod tests {
     }
 
     fn hash(password: &str) -> Bytes {
-        secrets::hash_password(password, &mut HashMemory::default())
+        secrets::hash_password(password, &mut PasswordHashBuffer::default())
     }
 
     async fn change(member: &Member, change: AccessChange) {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tokio::sync::{Mutex, Semaphore};
 
-use crate::auth::secrets::HashMemory;
+use crate::auth::secrets::PasswordHashBuffer;
 use crate::blocking::run_blocking;
 use crate::rpc::error::RpcError;
 
@@ -16,7 +16,7 @@ const MAX_QUEUED: usize = 256;
 /// buffer.
 #[derive(Debug)]
 pub(crate) struct PasswordHashingQueue {
-    memory: Arc<Mutex<HashMemory>>,
+    memory: Arc<Mutex<PasswordHashBuffer>>,
     slots: Arc<Semaphore>,
 }
 
@@ -36,7 +36,7 @@ impl PasswordHashingQueue {
     /// [`RpcError::TOO_MANY_REQUESTS`] if the queue is full.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&mut HashMemory) -> T + Send + 'static,
+        work: impl FnOnce(&mut PasswordHashBuffer) -> T + Send + 'static,
     ) -> Result<T, RpcError> {
         let slot =
             self.slots.clone().try_acquire_owned().map_err(|_| RpcError::TOO_MANY_REQUESTS)?;

@@ -43,17 +43,17 @@ pub(crate) fn new_signing_key() -> Bytes {
 /// Buffer in which passwords are hashed. It is reused, because allocators return blocks of this
 /// size slowly to the system. With glibc, hashing thirty passwords left 350 MB allocated.
 #[derive(Default)]
-pub(crate) struct HashMemory(Vec<Block>);
+pub(crate) struct PasswordHashBuffer(Vec<Block>);
 
 /// Omits the blocks from the output, because they are 12 MiB long.
-impl fmt::Debug for HashMemory {
+impl fmt::Debug for PasswordHashBuffer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("HashMemory").finish_non_exhaustive()
     }
 }
 
 /// Returns the stored form of a password: a new random salt, followed by the hash.
-pub(crate) fn hash_password(password: &str, memory: &mut HashMemory) -> Bytes {
+pub(crate) fn hash_password(password: &str, memory: &mut PasswordHashBuffer) -> Bytes {
     let salt = random_bytes::<SALT_BYTES>();
     Bytes::from([&salt[..], &hash(password, &salt, memory)].concat())
 }
@@ -61,7 +61,11 @@ pub(crate) fn hash_password(password: &str, memory: &mut HashMemory) -> Bytes {
 /// Returns true if the password matches its stored form. For an unknown user, `stored` is empty.
 /// The check then takes as long as for an existing user, so that its duration does not reveal which
 /// users exist.
-pub(crate) fn verify_password(stored: &[u8], password: &str, memory: &mut HashMemory) -> bool {
+pub(crate) fn verify_password(
+    stored: &[u8],
+    password: &str,
+    memory: &mut PasswordHashBuffer,
+) -> bool {
     match stored.split_first_chunk::<SALT_BYTES>() {
         Some((salt, expected)) => hash(password, salt, memory)[..].ct_eq(expected).into(),
         None => {
@@ -74,7 +78,7 @@ pub(crate) fn verify_password(stored: &[u8], password: &str, memory: &mut HashMe
 fn hash(
     password: &str,
     salt: &[u8; SALT_BYTES],
-    HashMemory(blocks): &mut HashMemory,
+    PasswordHashBuffer(blocks): &mut PasswordHashBuffer,
 ) -> [u8; HASH_BYTES] {
     let mut hash = [0; HASH_BYTES];
     let params =
@@ -164,7 +168,7 @@ mod tests {
 
     #[test]
     fn verifies_only_the_right_password() {
-        let mut memory = HashMemory::default();
+        let mut memory = PasswordHashBuffer::default();
         let stored = hash_password("secret", &mut memory);
         let mut verify_password = |stored, password| verify_password(stored, password, &mut memory);
         assert!(verify_password(&stored, "secret"));

@@ -33,9 +33,9 @@ pub struct ConfiguredLimits {
     /// Size of the store in bytes at which this member raises the alarm NOSPACE. `None`: no quota.
     pub quota: Option<u64>,
     /// Largest command of a client, in bytes.
-    pub request_bytes: usize,
+    pub max_request_bytes: usize,
     /// Upper bound on the operations of a transaction.
-    pub txn_ops: usize,
+    pub max_txn_ops: usize,
     /// Interval at which each watch stream sends progress notifications to the watchers that have
     /// requested them.
     pub progress_interval: Duration,
@@ -44,7 +44,7 @@ pub struct ConfiguredLimits {
 impl ConfiguredLimits {
     /// Returns the length of the longest message that a client may send, in bytes.
     pub(crate) fn max_message_bytes(&self) -> usize {
-        self.request_bytes + MESSAGE_OVERHEAD_BYTES
+        self.max_request_bytes + MESSAGE_OVERHEAD_BYTES
     }
 }
 
@@ -87,7 +87,12 @@ impl Config {
             quota => u64::try_from(quota).ok(),
         };
         let request_bytes = usize::try_from(request_bytes).unwrap_or(usize::MAX);
-        Ok(ConfiguredLimits { quota, request_bytes, txn_ops: self.max_txn_ops, progress_interval })
+        Ok(ConfiguredLimits {
+            quota,
+            max_request_bytes: request_bytes,
+            max_txn_ops: self.max_txn_ops,
+            progress_interval,
+        })
     }
 }
 

@@ -12,9 +12,9 @@ fn defaults_are_a_single_local_member() {
     assert_eq!(validated.directory, PathBuf::from("default.tenure"));
     assert_eq!(validated.client_urls, ["http://127.0.0.1:2379"]);
     let nameless = Config { name: String::new(), ..Config::default() };
-    assert!(matches!(nameless.validate(), Err(ConfigError::Incomplete(_))));
+    assert!(matches!(nameless.validate(), Err(ConfigError::OptionProblem(_))));
     let timeless = Config { auth_token_ttl: 0, ..Config::default() };
-    assert!(matches!(timeless.validate(), Err(ConfigError::Incomplete(_))));
+    assert!(matches!(timeless.validate(), Err(ConfigError::OptionProblem(_))));
 }
 
 #[test]
@@ -69,12 +69,12 @@ fn dial_addresses_do_not_change_the_cluster() {
         (wired.cluster_id, wired.peer_address),
         (validated.cluster_id, validated.peer_address)
     );
-    let addresses: Vec<&str> = wired.members.iter().map(|it| it.address.as_str()).collect();
+    let addresses: Vec<&str> = wired.members.iter().map(|it| it.dial_address.as_str()).collect();
     assert_eq!(addresses, ["127.0.0.1:1", "127.0.0.1:9"]);
     assert_eq!(wired.members[1].peer_url, validated.members[1].peer_url);
     let dial_peers = Some("127.0.0.1:9".into());
     let wrong = Config { dial_peers, ..plain }.validate();
-    assert!(matches!(wrong, Err(ConfigError::Incomplete(_))));
+    assert!(matches!(wrong, Err(ConfigError::OptionProblem(_))));
 }
 
 #[test]
@@ -85,7 +85,7 @@ fn rejects_remote_listener_without_authentication() {
     assert!(Config { insecure: true, ..open.clone() }.validate().is_ok());
     let listen_client_urls = "https://0.0.0.0:2379".to_owned();
     let with_tls = Config { listen_client_urls, ..open };
-    assert!(matches!(with_tls.validate(), Err(ConfigError::Incomplete(_))));
+    assert!(matches!(with_tls.validate(), Err(ConfigError::OptionProblem(_))));
     let (cert_file, key_file) = (Some("a".into()), Some("b".into()));
     assert!(Config { cert_file, key_file, ..with_tls }.validate().is_ok());
 }

@@ -21,11 +21,11 @@ use tracing::{Span, info, warn};
 
 use crate::log::compaction::CompactionPolicy;
 use crate::log::request::{
-    LeaderRequest, LeaderResponse, LogCommand, LogEntry, MembershipChange, ProposeError,
+    LeaderRequest, LogCommand, LogEntry, LogTaskResponse, MembershipChange, ProposeError,
     ReleaseNotice, encode, encode_entry,
 };
 use crate::log::snapshot;
-use crate::log::state::{LeaderStatus, ReplicatedState, SharedState};
+use crate::log::state::{LeaderStatus, SharedState, StoreAndWaiters};
 use crate::member::eviction::EvictionReason;
 use crate::spans;
 
@@ -41,13 +41,13 @@ pub(crate) enum LogTaskRequest {
     },
     /// Wait until this member has applied every entry that was known as committed when the request
     /// arrived.
-    ReadIndex { reply: oneshot::Sender<LeaderResponse> },
+    ReadIndex { reply: oneshot::Sender<LogTaskResponse> },
     /// Send a request to the leader, and return its response.
-    AskLeader { request: LeaderRequest, reply: oneshot::Sender<LeaderResponse> },
+    AskLeader { request: LeaderRequest, reply: oneshot::Sender<LogTaskResponse> },
     /// Notify the members `to` that a lock was released.
     NotifyRelease { to: ProcessSet, notice: ReleaseNotice },
     /// Publish the client URLs of this member to all members.
-    Announce { urls: Vec<String>, reply: oneshot::Sender<LeaderResponse> },
+    Announce { urls: Vec<String>, reply: oneshot::Sender<LogTaskResponse> },
     /// Replace the entries of the log up to `index` by the encoded snapshot `state`.
     Compact {
         /// Index of the last entry that the snapshot includes.
@@ -58,7 +58,7 @@ pub(crate) enum LogTaskRequest {
     Transfer {
         /// Index of the process of the next leader.
         to: usize,
-        reply: oneshot::Sender<LeaderResponse>,
+        reply: oneshot::Sender<LogTaskResponse>,
     },
     /// Hand over leadership if this member leads, and stop the log.
     Shutdown,
@@ -72,7 +72,7 @@ enum Waiter {
     /// entry.
     Proposer(Proposer),
     /// Task of this member that waits for a response.
-    Task(oneshot::Sender<LeaderResponse>),
+    Task(oneshot::Sender<LogTaskResponse>),
     /// Member that has asked this leader to change the membership, and the ticket that this member
     /// has given to its request.
     Peer(ProcessId, Ticket),
@@ -187,7 +187,7 @@ impl LogApplication {
             return;
         };
         drop(commit);
-        let apply = spans::apply(&propose, at.index, at.term);
+        let apply = spans::apply_span(&propose, at.index, at.term);
         let outcome = apply.in_scope(|| self.shared.lock().apply(at, &principal, command));
         drop((apply, propose));
         // The proposer may have stopped waiting.
@@ -202,14 +202,14 @@ impl LogApplication {
     /// Sends `response` to the waiter that is stored under `ticket`. If the waiter is a task of
     /// this member, sends the response at once. If the waiter is another member, returns the
     /// command that sends the response. The caller must execute this command.
-    fn respond(&mut self, ticket: u64, response: LeaderResponse) -> Option<Command> {
+    fn respond(&mut self, ticket: u64, response: LogTaskResponse) -> Option<Command> {
         match self.waiters.remove(&ticket)? {
             Waiter::Peer(to, ticket) => {
                 return Some(Command::Reply { to, ticket, reply: payload(&response) });
             }
             Waiter::Task(reply) => drop(reply.send(response)),
             Waiter::Proposer(Proposer { reply, .. }) => drop(reply.send(Err(match response {
-                LeaderResponse::Failed(error) => error,
+                LogTaskResponse::Failed(error) => error,
                 // A snapshot included the entry, so the outcome of its command is lost.
                 _ => ProposeError::Unknown,
             }))),
@@ -229,8 +229,8 @@ impl LogApplication {
             LeaderRequest::Renew(lease) => {
                 let term = self.shared.leader_status.borrow().term;
                 let mut state = self.shared.lock();
-                let ReplicatedState { store, lease_timers, .. } = &mut *state;
-                LeaderResponse::Renewed { term, renewal: lease_timers.renew(lease, term, store) }
+                let StoreAndWaiters { store, lease_timers, .. } = &mut *state;
+                LogTaskResponse::Renewed { term, renewal: lease_timers.renew(lease, term, store) }
             }
             LeaderRequest::TimeToLive(lease) => {
                 let (state, now) = (self.shared.lock(), Instant::now());
@@ -238,18 +238,18 @@ impl LogApplication {
                 let left = |ttl| {
                     state.lease_timers.time_left(lease, now).map_or(ttl, |left| left.as_secs())
                 };
-                LeaderResponse::TimeToLive(stored.map(|stored| left(stored.left)))
+                LogTaskResponse::TimeToLive(stored.map(|stored| left(stored.left)))
             }
             LeaderRequest::Leases => {
                 let state = self.shared.lock();
-                LeaderResponse::Leases(state.lease_timers.leases_by_expiry(&state.store))
+                LogTaskResponse::Leases(state.lease_timers.leases_by_expiry(&state.store))
             }
             LeaderRequest::ChangeMembers(change) => match self.check_change(change) {
                 Some(Members { voters, learners, .. }) => {
                     let ticket = self.add_waiter(Waiter::Peer(from, their_ticket));
                     return Command::Log(LogRequest::ChangeMembers { ticket, voters, learners });
                 }
-                None => LeaderResponse::Unhealthy,
+                None => LogTaskResponse::Unhealthy,
             },
         };
         Command::Reply { to: from, ticket: their_ticket, reply: payload(&response) }
@@ -292,7 +292,7 @@ impl LogApplication {
         let mut state = self.shared.lock();
         let is_leading = leader == Some(self.me.index());
         state.claim_times.set_term(term, is_leading);
-        let ReplicatedState { store, lease_timers, .. } = &mut *state;
+        let StoreAndWaiters { store, lease_timers, .. } = &mut *state;
         match is_leading {
             true => lease_timers.start_leading(term, store, Instant::now()),
             false => lease_timers.stop_leading(),
@@ -311,7 +311,7 @@ impl LogApplication {
         if self.unreadable.is_some() {
             return None;
         }
-        let failed = |error| LeaderResponse::Failed(error);
+        let failed = |error| LogTaskResponse::Failed(error);
         match event {
             LogEvent::Leading { term } => self.set_leader(Some(self.me), term),
             LogEvent::Following { term, leader } => self.set_leader(leader, term),
@@ -321,7 +321,7 @@ impl LogApplication {
             | LogEvent::Answered { ticket, .. }
             | LogEvent::HandedOver { ticket }
             | LogEvent::MembersChanged { ticket, .. } => {
-                return self.respond(ticket, LeaderResponse::Done);
+                return self.respond(ticket, LogTaskResponse::Done);
             }
             LogEvent::Declined { ticket, reason, .. } => {
                 return self.respond(ticket, failed(ProposeError::Declined(reason)));
@@ -394,7 +394,7 @@ impl Application<RelayedLog> for LogApplication {
     fn on_request(&mut self, request: LogTaskRequest) -> Option<Command> {
         Some(match request {
             LogTaskRequest::Propose { command, reply, span } => {
-                let commit = spans::commit(&span);
+                let commit = spans::commit_span(&span);
                 let proposer = Proposer { reply, propose: span, commit };
                 let ticket = self.add_waiter(Waiter::Proposer(proposer));
                 self.append(ticket, &command)
@@ -447,7 +447,7 @@ impl Application<RelayedLog> for LogApplication {
             }
             Event::Replied { ticket, reply } => {
                 let response = postcard::from_bytes(reply.bytes());
-                let unknown = LeaderResponse::Failed(ProposeError::Unknown);
+                let unknown = LogTaskResponse::Failed(ProposeError::Unknown);
                 self.respond(ticket, response.unwrap_or(unknown))
             }
         }
@@ -484,16 +484,16 @@ impl Application<RelayedLog> for LogApplication {
         self.unreadable.as_deref()
     }
 
-    fn leader(&self) -> Option<Term> {
+    fn leader_term(&self) -> Option<Term> {
         let LeaderStatus { leader, term } = *self.shared.leader_status.borrow();
         leader.map(|leader| Term { number: term, leader: ProcessId::from_index(leader) })
     }
 
-    fn on_shutdown(&mut self) -> Option<Command> {
+    fn handover_command(&mut self) -> Option<Command> {
         Some(Command::Log(LogRequest::HandOver { ticket: self.next_ticket() }))
     }
 
-    fn is_leading_until_replaced(&self) -> bool {
+    fn keeps_leading_during_handover(&self) -> bool {
         true
     }
 }

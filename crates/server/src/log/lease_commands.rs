@@ -11,7 +11,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::{sleep, sleep_until, timeout, timeout_at};
 
 use crate::log::lease_timers::{MAX_LEASES_PER_COMMAND, MAX_TIMER_DELAY};
-use crate::log::state::ReplicatedState;
+use crate::log::state::StoreAndWaiters;
 use crate::member::Member;
 use crate::rpc::error::RpcError;
 
@@ -106,7 +106,8 @@ async fn checkpoint_batch(member: &Member, term: u64, batch: Vec<PendingLeaseChe
     let leases = batch.iter().map(full_time).collect();
     let recorded = member.propose(Command::Checkpoint { term, leases }).await;
     // If the checkpoint was of an earlier term, the outcome contains no change of a lease.
-    let recorded = recorded.map(|outcome| outcome.leases.into_iter().collect::<HashSet<_>>());
+    let recorded =
+        recorded.map(|outcome| outcome.lease_changes.into_iter().collect::<HashSet<_>>());
     for PendingLeaseCheckpoint { lease, ttl, reply, .. } in batch {
         let full = LeaseChange::Remaining { lease, seconds: ttl };
         // The client may have stopped waiting.
@@ -126,7 +127,7 @@ pub(crate) async fn propose_due_lease_commands(member: Weak<Member>) {
             sleep(CATCH_UP_TIME).await;
         }
         let now = Instant::now();
-        let due = member.with_state(|ReplicatedState { lease_timers, store, .. }| {
+        let due = member.with_state(|StoreAndWaiters { lease_timers, store, .. }| {
             lease_timers.take_due_commands(store, now)
         });
         due.into_iter()
@@ -155,7 +156,7 @@ impl Member {
     /// continues from these times. Gives up after [`CHECKPOINT_TIMEOUT`].
     pub(crate) async fn checkpoint_leases_for_handover(&self) {
         let now = Instant::now();
-        let checkpoints = self.with_state(|ReplicatedState { lease_timers, store, .. }| {
+        let checkpoints = self.with_state(|StoreAndWaiters { lease_timers, store, .. }| {
             lease_timers.take_handover_checkpoints(store, now)
         });
         let proposing = async {
@@ -197,6 +198,6 @@ mod tests {
         let leases = (1..=MAX_LEASES_PER_COMMAND as u64).map(expiry).collect();
         let term = member.leader_status().term;
         let expired = member.propose(Command::Expire { term, leases }).await.expect("an outcome");
-        assert_eq!(expired.result, Ok(CommandResult::Expired { leases: 1 }));
+        assert_eq!(expired.result, Ok(CommandResult::Expired { ended_lease_count: 1 }));
     }
 }

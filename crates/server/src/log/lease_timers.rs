@@ -106,7 +106,7 @@ impl LeaseTimers {
         }
         let renewal = self.lessor.renew(lease);
         match renewal {
-            tenure_session::RenewalOutcome::Accepted { part } => {
+            tenure_session::RenewalOutcome::Accepted { part_length: part } => {
                 self.arm(lease, Some(part), Instant::now());
                 store
                     .lease(lease)

@@ -57,7 +57,7 @@ impl ProposalLimit {
     }
 
     /// Creates the limit of commands that a member proposes for its own work, and not for a client.
-    pub(crate) fn for_member() -> Self {
+    pub(crate) fn for_own_commands() -> Self {
         ProposalLimit::new(MAX_OWN_PENDING_PROPOSALS, MAX_OWN_PENDING_BYTES)
     }
 

@@ -66,7 +66,7 @@ impl MembershipChange {
 
 /// Response of the log to a task of this member, or of a leader to a [`LeaderRequest`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum LeaderResponse {
+pub(crate) enum LogTaskResponse {
     /// The request was executed. It has no other result.
     Done,
     /// Outcome of a renewal, and the term in which the leader decided it.

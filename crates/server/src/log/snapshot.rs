@@ -3,14 +3,14 @@
 
 use tenure_store::{DamagedSnapshot, Snapshot, Store};
 
-use crate::log::state::ClientUrls;
+use crate::log::state::ClientUrlsByProcess;
 
-pub(crate) fn encode(urls: &ClientUrls, store: &Snapshot) -> Vec<u8> {
+pub(crate) fn encode(urls: &ClientUrlsByProcess, store: &Snapshot) -> Vec<u8> {
     let head = postcard::to_stdvec(urls).expect("URLs have an encoding");
     [head, store.encode()].concat()
 }
 
-pub(crate) fn decode(bytes: &[u8]) -> Result<(ClientUrls, Store), DamagedSnapshot> {
+pub(crate) fn decode(bytes: &[u8]) -> Result<(ClientUrlsByProcess, Store), DamagedSnapshot> {
     let (urls, store) = postcard::take_from_bytes(bytes).map_err(|_| DamagedSnapshot)?;
     Ok((urls, Store::decode(store)?))
 }

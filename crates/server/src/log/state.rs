@@ -104,7 +104,7 @@ impl WatchStreamSignal {
 }
 
 /// Client URLs of members. The key is the index of the member's process.
-pub(crate) type ClientUrls = BTreeMap<u32, Vec<String>>;
+pub(crate) type ClientUrlsByProcess = BTreeMap<u32, Vec<String>>;
 
 /// Returns the limits of the replicated store, which are the same on all members.
 fn limits() -> StoreLimits {
@@ -114,7 +114,7 @@ fn limits() -> StoreLimits {
 /// State of a member that is protected by one lock: the replicated state, the timers, and the tasks
 /// that wait for changes.
 #[derive(Debug)]
-pub(crate) struct ReplicatedState {
+pub(crate) struct StoreAndWaiters {
     pub(crate) store: Store,
     pub(crate) lease_timers: LeaseTimers,
     pub(crate) claim_times: ClaimTimes,
@@ -130,7 +130,7 @@ pub(crate) struct ReplicatedState {
     /// Index of the last log entry that changed the membership, or of the snapshot that includes
     /// this entry. 0 while the initial members apply.
     pub(crate) membership_index: u64,
-    pub(crate) client_urls: ClientUrls,
+    pub(crate) client_urls: ClientUrlsByProcess,
     watchers: WatcherIndex<WatcherId>,
     signals: HashMap<WatcherId, Arc<WatchStreamSignal>>,
     last_watcher: WatcherId,
@@ -140,12 +140,12 @@ pub(crate) struct ReplicatedState {
 /// Lock that protects the state of a member, and channels on which tasks wait for its changes.
 #[derive(Debug)]
 pub(crate) struct SharedState {
-    state: Mutex<ReplicatedState>,
+    state: Mutex<StoreAndWaiters>,
     pub(crate) leader_status: watch::Sender<LeaderStatus>,
     /// Notification that a snapshot of the store should replace the beginning of the log.
     pub(crate) compaction_due: Notify,
     /// Index of the last log entry that changed the membership, as in
-    /// [`ReplicatedState::membership_index`]. Tasks that wait for such a change subscribe to it.
+    /// [`StoreAndWaiters::membership_index`]. Tasks that wait for such a change subscribe to it.
     pub(crate) membership_index: watch::Sender<u64>,
     /// True once the member shuts down. All calls must then end.
     pub(crate) is_stopping: watch::Sender<bool>,
@@ -157,7 +157,7 @@ pub(crate) struct SharedState {
 
 impl SharedState {
     pub(crate) fn new(members: Members) -> Self {
-        let state = ReplicatedState {
+        let state = StoreAndWaiters {
             store: Store::new(limits()),
             lease_timers: LeaseTimers::default(),
             claim_times: ClaimTimes::default(),
@@ -166,7 +166,7 @@ impl SharedState {
             held_releases: Vec::new(),
             members,
             membership_index: 0,
-            client_urls: ClientUrls::new(),
+            client_urls: ClientUrlsByProcess::new(),
             watchers: WatcherIndex::new(),
             signals: HashMap::new(),
             last_watcher: 0,
@@ -206,12 +206,12 @@ impl SharedState {
         self.membership_index.send_replace(index);
     }
 
-    pub(crate) fn lock(&self) -> MutexGuard<'_, ReplicatedState> {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, StoreAndWaiters> {
         lock(&self.state)
     }
 }
 
-impl ReplicatedState {
+impl StoreAndWaiters {
     /// Applies a command of the log, and notifies watchers and waiters of its effects. The caller
     /// notifies the proposer.
     ///
@@ -234,7 +234,7 @@ impl ReplicatedState {
         let revision = outcome.revision;
         self.notify_claims(&outcome.ended, ClaimOutcome::Ended);
         self.notify_claims(&outcome.granted, ClaimOutcome::Acquired { revision });
-        self.lease_timers.apply(&outcome.leases, &self.store, now);
+        self.lease_timers.apply(&outcome.lease_changes, &self.store, now);
         self.claim_times.record_outcome(position.term, &outcome, now);
         outcome
     }
@@ -331,7 +331,7 @@ impl ReplicatedState {
         let current = self.store.get(&claim.key).and_then(|kv| claim_of(kv));
         if current.as_ref() != Some(claim) {
             let _ = sender.send(ClaimOutcome::Ended);
-        } else if self.store.is_held(claim) {
+        } else if self.store.is_holder(claim) {
             let _ = sender.send(ClaimOutcome::Acquired { revision: self.store.revision() });
         } else {
             self.claim_waiters.entry(claim.key.clone()).or_default().push(sender);
@@ -424,12 +424,12 @@ mod tests {
         let shared = SharedState::new(Members::from_voters(ProcessSet::first_n(1)));
         let mut state = shared.lock();
         let mut index = 0;
-        let mut apply = |state: &mut ReplicatedState, command| {
+        let mut apply = |state: &mut StoreAndWaiters, command| {
             index += 1;
             let outcome = state.apply(LogPosition { index, term: 1 }, &Principal::Member, command);
             outcome.result.expect("a result")
         };
-        let mut queued = |state: &mut ReplicatedState, lease| {
+        let mut queued = |state: &mut StoreAndWaiters, lease| {
             apply(state, Command::Grant { lease, ttl: 60 });
             let (mode, value) = (LockMode::Exclusive, Bytes::default());
             let enqueue = Enqueue { name: "jobs".into(), lease, mode, value };

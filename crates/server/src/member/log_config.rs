@@ -29,8 +29,8 @@ pub(super) fn log_config(
         _ => Delay::between_units(election_timeout, election_timeout * 3 / 2),
     };
     relayed_log::Config::around(raft_log::Config {
-        election,
-        heartbeat: Delay::units(heartbeat_interval),
+        election_timeout: election,
+        heartbeat_interval: Delay::units(heartbeat_interval),
         // The leader accepts the commands that all members have admitted.
         max_uncommitted: MAX_PENDING_PER_MEMBER * group_size as usize,
         max_batch_entries: MAX_BATCH_ENTRIES,

@@ -12,7 +12,7 @@ use tenure_etcd::etcdserverpb::ResponseHeader;
 use tenure_runtime::store::{
     OpenError, PeerRegistry, SaveError, SaveMetrics, StateOwner, UnreadableReason,
 };
-use tenure_runtime::transport::{Listen, MeshSettings, MeshView, RejectionReason};
+use tenure_runtime::transport::{Listen, MeshHandle, MeshSettings, RejectionReason};
 use tenure_runtime::{NodeComponents, NodeFailure, NodeStartError, ProcessNames, start};
 use tenure_store::{ApplyOutcome, Command, LeaseId, Principal};
 use thiserror::Error;
@@ -32,10 +32,10 @@ use crate::log::lease_commands::LeaseCheckpointQueue;
 use crate::log::peer_contacts::PeerContacts;
 use crate::log::proposal::{AbandonmentHandler, AdmittedProposal, ProposalLimit};
 use crate::log::request::{
-    LeaderRequest, LeaderResponse, LogCommand, MembershipChange, ProposeError, ReleaseNotice,
+    LeaderRequest, LogCommand, LogTaskResponse, MembershipChange, ProposeError, ReleaseNotice,
     ReleasedLock, RenewalOutcome, encode,
 };
-use crate::log::state::{LeaderStatus, ReplicatedState, SharedState};
+use crate::log::state::{LeaderStatus, SharedState, StoreAndWaiters};
 use crate::member::directory::open_store;
 use crate::member::eviction::{EvictionReason, rejection_remedy};
 use crate::member::log_config::log_config;
@@ -178,15 +178,15 @@ pub(crate) struct Member {
     /// request waits for at most two elections.
     election_timeout: Duration,
     session: u64,
-    pub(crate) saves: SaveMetrics,
+    pub(crate) save_metrics: SaveMetrics,
     pub(crate) latencies: LatencyHistograms,
-    pub(crate) peers: MeshView,
+    pub(crate) mesh_view: MeshHandle,
     pub(crate) peer_keys: PeerKeys,
     pub(crate) connections: ConnectionLimiter,
     pub(crate) metrics_connections: ConnectionLimiter,
     pub(crate) rejections: RejectionCounters,
     pub(crate) response_budget: ResponseBudget,
-    pub(crate) request_budget: IncompleteMessageBudget,
+    pub(crate) incomplete_message_budget: IncompleteMessageBudget,
     pub(crate) scan_limit: ConcurrencyLimit,
     /// True once this member has applied every entry that was known as committed at its start.
     is_recovered: watch::Sender<bool>,
@@ -223,7 +223,7 @@ impl Member {
             me,
             session,
             listen: Listen::Address(listen),
-            addresses: validated.members.iter().map(|it| it.address.clone()).collect(),
+            addresses: validated.members.iter().map(|it| it.dial_address.clone()).collect(),
             names: names.clone(),
             authentication: peer_keys.authentication_mode(),
             limits: transport_limits(),
@@ -237,7 +237,7 @@ impl Member {
             received,
         ))?;
         let election_timeout = Duration::from_millis(2 * config.election_timeout);
-        let contacts = PeerContacts::new(running.view.clone(), election_timeout / 2);
+        let contacts = PeerContacts::new(running.mesh_view.clone(), election_timeout / 2);
         shared.contacts.set(contacts).expect("the member starts once");
         let (checkpoint_queue, pending_checkpoints) = LeaseCheckpointQueue::new();
         let leader_monitor =
@@ -247,18 +247,18 @@ impl Member {
             shared,
             requests,
             proposal_limit: ProposalLimit::for_clients(),
-            own_proposal_limit: ProposalLimit::for_member(),
+            own_proposal_limit: ProposalLimit::for_own_commands(),
             election_timeout,
             session,
-            saves,
+            save_metrics: saves,
             latencies: LatencyHistograms::default(),
-            peers: running.view,
+            mesh_view: running.mesh_view,
             peer_keys,
             connections: ConnectionLimiter::for_clients(),
             metrics_connections: ConnectionLimiter::for_metrics(),
             rejections: RejectionCounters::default(),
             response_budget: ResponseBudget::default(),
-            request_budget: IncompleteMessageBudget::default(),
+            incomplete_message_budget: IncompleteMessageBudget::default(),
             scan_limit: ConcurrencyLimit::new(MAX_CONCURRENT_SCANS),
             is_recovered: watch::Sender::new(false),
             registry,
@@ -273,14 +273,14 @@ impl Member {
 
     /// Records the remaining times of the leases. Then asks the log to hand over leadership and
     /// stop.
-    pub(crate) async fn shut_down(&self) {
+    pub(crate) async fn request_shutdown(&self) {
         // Without a majority the checkpoint fails. In that case no other member can lead either.
         self.checkpoint_leases_for_handover().await;
         let _ = self.requests.send(LogTaskRequest::Shutdown);
     }
 
     /// Calls `f` with the state, and holds the lock of the state during the call.
-    pub(crate) fn with_state<T>(&self, f: impl FnOnce(&mut ReplicatedState) -> T) -> T {
+    pub(crate) fn with_state<T>(&self, f: impl FnOnce(&mut StoreAndWaiters) -> T) -> T {
         f(&mut self.shared.lock())
     }
 
@@ -335,7 +335,7 @@ impl Member {
         check: impl Fn() -> Result<(), RpcError>,
     ) -> Result<ApplyOutcome, RpcError> {
         let command = encode(&LogCommand::Store(principal.clone(), command));
-        if *principal != Principal::Member && command.len() > self.config.limits.request_bytes {
+        if *principal != Principal::Member && command.len() > self.config.limits.max_request_bytes {
             return Err(RpcError::REQUEST_TOO_LARGE);
         }
         let proposal = self.proposal_limit.admit(command.len(), on_abandoned)?;
@@ -351,7 +351,7 @@ impl Member {
         let command: Arc<[u8]> = command.into();
         let mut leader_status = self.shared.leader_status.subscribe();
         let (deadline, started) = (self.request_deadline(), Instant::now());
-        let span = spans::propose(command.len());
+        let span = spans::propose_span(command.len());
         let proposed = async {
             loop {
                 self.wait_for_reachable_leader(&mut leader_status, deadline).await?;
@@ -381,7 +381,7 @@ impl Member {
         let Some(notice) = announced else { return };
         // A member with a long queue of messages is not notified. It learns of the release from the
         // log.
-        let to = self.peers.responsive_peers(MAX_QUEUED_FOR_RELEASE);
+        let to = self.mesh_view.peers_with_short_queues(MAX_QUEUED_FOR_RELEASE);
         self.send_to_log(LogTaskRequest::NotifyRelease { to, notice });
     }
 
@@ -425,7 +425,7 @@ impl Member {
     /// `None` if the lease does not exist.
     pub(crate) async fn lease_time_left(&self, lease: LeaseId) -> Result<Option<u64>, RpcError> {
         match self.ask_leader(LeaderRequest::TimeToLive(lease)).await? {
-            LeaderResponse::TimeToLive(left) => Ok(left),
+            LogTaskResponse::TimeToLive(left) => Ok(left),
             _ => Err(RpcError::LEADER_FAILED),
         }
     }
@@ -433,12 +433,12 @@ impl Member {
     /// Asks the leader for all leases, in the order of their expiry.
     pub(crate) async fn list_leases(&self) -> Result<Vec<LeaseId>, RpcError> {
         match self.ask_leader(LeaderRequest::Leases).await? {
-            LeaderResponse::Leases(leases) => Ok(leases),
+            LogTaskResponse::Leases(leases) => Ok(leases),
             _ => Err(RpcError::LEADER_FAILED),
         }
     }
 
-    async fn ask_leader(&self, request: LeaderRequest) -> Result<LeaderResponse, RpcError> {
+    async fn ask_leader(&self, request: LeaderRequest) -> Result<LogTaskResponse, RpcError> {
         self.read_from_leader(|reply| LogTaskRequest::AskLeader { request: request.clone(), reply })
             .await
     }
@@ -448,8 +448,8 @@ impl Member {
     /// or a renewal.
     async fn read_from_leader(
         &self,
-        request: impl Fn(oneshot::Sender<LeaderResponse>) -> LogTaskRequest,
-    ) -> Result<LeaderResponse, RpcError> {
+        request: impl Fn(oneshot::Sender<LogTaskResponse>) -> LogTaskRequest,
+    ) -> Result<LogTaskResponse, RpcError> {
         self.repeat(request, |_| Ok(ProposeError::Declined(Reason::NotLeading))).await
     }
 
@@ -465,7 +465,7 @@ impl Member {
             error => Ok(error),
         };
         match self.repeat(request, failed).await? {
-            LeaderResponse::Unhealthy => Err(RpcError::UNHEALTHY_CLUSTER),
+            LogTaskResponse::Unhealthy => Err(RpcError::UNHEALTHY_CLUSTER),
             _ => Ok(()),
         }
     }
@@ -478,16 +478,16 @@ impl Member {
     /// the request again.
     async fn repeat(
         &self,
-        request: impl Fn(oneshot::Sender<LeaderResponse>) -> LogTaskRequest,
+        request: impl Fn(oneshot::Sender<LogTaskResponse>) -> LogTaskRequest,
         failed: impl Fn(ProposeError) -> Result<ProposeError, RpcError>,
-    ) -> Result<LeaderResponse, RpcError> {
+    ) -> Result<LogTaskResponse, RpcError> {
         let mut leader_status = self.shared.leader_status.subscribe();
         let deadline = self.request_deadline();
         loop {
             self.wait_for_reachable_leader(&mut leader_status, deadline).await?;
             let (reply, response) = oneshot::channel();
             match self.request(request(reply), response, deadline).await? {
-                LeaderResponse::Failed(error) => {
+                LogTaskResponse::Failed(error) => {
                     pause_if_retryable(failed(error)?, &mut leader_status, deadline).await?;
                 }
                 response => return Ok(response),
@@ -509,7 +509,7 @@ impl Member {
         let (reply, response) = oneshot::channel();
         let transfer = LogTaskRequest::Transfer { to: to_process, reply };
         match self.request(transfer, response, self.request_deadline()).await? {
-            LeaderResponse::Failed(_) => Err(RpcError::BAD_TRANSFEREE),
+            LogTaskResponse::Failed(_) => Err(RpcError::BAD_TRANSFEREE),
             _ => Ok(()),
         }
     }
@@ -529,7 +529,7 @@ impl Member {
         let deadline = self.request_deadline();
         while tokio::time::Instant::now() < deadline {
             let response = self.ask_leader(LeaderRequest::Renew(lease)).await?;
-            let LeaderResponse::Renewed { term, renewal } = response else {
+            let LogTaskResponse::Renewed { term, renewal } = response else {
                 return Err(RpcError::LEADER_FAILED);
             };
             match renewal {

@@ -38,14 +38,18 @@ pub(crate) fn exposition_text(member: &Member) -> String {
     all.add_gauge("tenure_directory_bytes", "Size of the data directory in bytes.", directory);
     write_store(member, &mut all);
     let help = "Bytes of incomplete requests.";
-    all.add_gauge("tenure_requests_begun_bytes", help, member.request_budget.used_bytes());
+    all.add_gauge(
+        "tenure_requests_begun_bytes",
+        help,
+        member.incomplete_message_budget.used_bytes(),
+    );
     write_links(member, &mut all);
     write_connections(member, &mut all);
-    let saves = member.saves.read();
+    let saves = member.save_metrics.read();
     all.add_counter("tenure_saves_total", "Number of saves to the disk.", saves.count);
-    let total = saves.total.as_secs_f64();
+    let total = saves.total_duration.as_secs_f64();
     all.add_counter("tenure_save_seconds_total", "Total duration of saves in seconds.", total);
-    let longest = saves.longest.as_secs_f64();
+    let longest = saves.longest_duration.as_secs_f64();
     all.add_gauge("tenure_save_longest_seconds", "Longest duration of a save in seconds.", longest);
     write_histograms(member, &mut all);
     for (name, kind, help, value) in process::read_metrics() {
@@ -110,7 +114,7 @@ fn write_histograms(member: &Member, all: &mut MetricsExposition) {
     let help = "Time from the proposal of a command until this member has applied it.";
     all.add_histogram("tenure_commit_seconds", help, &latencies.commits);
     let help = "Time of a save to the disk.";
-    all.add_histogram("tenure_fsync_seconds", help, member.saves.durations());
+    all.add_histogram("tenure_fsync_seconds", help, member.save_metrics.durations());
     let help = "Time of a successful lease renewal.";
     all.add_histogram("tenure_renewal_seconds", help, &latencies.renewals);
     let help =
@@ -123,7 +127,7 @@ fn write_links(member: &Member, all: &mut MetricsExposition) {
     let mut links = all.begin_family("gauge", "tenure_link_up", help);
     let members = member.with_state(|state| state.members.all());
     // Only connections to current members are reported, because other processes need not run.
-    let peers = member.peers.peers().into_iter().filter(|link| members.contains(link.peer));
+    let peers = member.mesh_view.peers().into_iter().filter(|link| members.contains(link.peer));
     for link in peers {
         let peer = &member.config.members[link.peer.index()].name;
         links.add_sample(&[("peer", peer)], u8::from(link.is_connected));
@@ -140,14 +144,14 @@ fn write_connections(member: &Member, all: &mut MetricsExposition) {
     let help = "Number of open client connections.";
     all.add_gauge("tenure_connections", help, connections.count());
     let help = "Connections that failed the TLS handshake.";
-    let rejected = connections.rejected.load(Ordering::Relaxed);
+    let rejected = connections.failed_handshake_count.load(Ordering::Relaxed);
     all.add_counter("tenure_connections_rejected_total", help, rejected);
     let help = "Connections closed because of malformed input.";
     let malformed_connection_count = connections.malformed_connection_count.load(Ordering::Relaxed);
     all.add_counter("tenure_connections_broken_total", help, malformed_connection_count);
     let help = "Connections rejected at the peer port.";
     let mut refused = all.begin_family("counter", "tenure_rejected_total", help);
-    for (reason, count) in member.peers.counts().refused {
+    for (reason, count) in member.mesh_view.counts().refused {
         refused.add_sample(&[("reason", reason.name())], count);
     }
     let help = "Rejected requests, by gRPC code.";

@@ -38,7 +38,7 @@ pub(crate) struct ConnectionLimiter {
     capacity: usize,
     idle: Arc<Mutex<IdleQueue>>,
     /// Number of connections whose TLS handshake failed or took too long.
-    pub(crate) rejected: AtomicU64,
+    pub(crate) failed_handshake_count: AtomicU64,
     /// Number of connections that the server closed because of malformed input.
     pub(crate) malformed_connection_count: AtomicU64,
     /// Time at which a failed connection was last logged. `None`: never.
@@ -82,7 +82,7 @@ impl ConnectionLimiter {
             slots: Arc::new(Semaphore::new(capacity)),
             capacity,
             idle: Arc::default(),
-            rejected: AtomicU64::new(0),
+            failed_handshake_count: AtomicU64::new(0),
             malformed_connection_count: AtomicU64::new(0),
             last_logged: Mutex::default(),
             phase: watch::Sender::default(),

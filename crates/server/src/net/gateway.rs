@@ -102,12 +102,16 @@ pub(crate) async fn respond(
     let (head, body) = request.into_parts();
     let frames = match method.is_client_streaming() {
         true => {
-            frame_stream(member.request_budget.meter_json_messages(body), method.input(), max_bytes)
-                .await
+            frame_stream(
+                member.incomplete_message_budget.meter_json_messages(body),
+                method.input(),
+                max_bytes,
+            )
+            .await
         }
         false => {
             single_frame(
-                member.request_budget.meter_single_message(body),
+                member.incomplete_message_budget.meter_single_message(body),
                 method.input(),
                 max_bytes,
             )

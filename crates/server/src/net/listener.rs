@@ -91,11 +91,13 @@ pub(crate) async fn serve(
             let Some(tls) = tls else { return serve_connection(stream, peer, member, scope).await };
             match timeout(KEEPALIVE_TIMEOUT, tls.accept(stream)).await {
                 Ok(Ok(stream)) => serve_connection(stream, peer, member, scope).await,
-                Ok(Err(why)) => {
-                    member.connections.record_failure(&member.connections.rejected, peer, &why)
-                }
+                Ok(Err(why)) => member.connections.record_failure(
+                    &member.connections.failed_handshake_count,
+                    peer,
+                    &why,
+                ),
                 Err(_) => member.connections.record_failure(
-                    &member.connections.rejected,
+                    &member.connections.failed_handshake_count,
                     peer,
                     &"TLS handshake timed out",
                 ),
@@ -212,7 +214,8 @@ async fn respond(
 ) -> Response<Body> {
     let content_type = request.headers().get(header::CONTENT_TYPE);
     if content_type.is_some_and(|it| it.as_bytes().starts_with(b"application/grpc")) {
-        let request = request.map(|body| member.request_budget.meter_grpc_messages(body));
+        let request =
+            request.map(|body| member.incomplete_message_budget.meter_grpc_messages(body));
         return router::serve_grpc_call(member, request).await;
     }
     // The responses of the dashboard have no CORS headers, so pages of other origins cannot read
@@ -226,7 +229,7 @@ async fn respond(
         &Method::OPTIONS => Response::new(Body::empty()),
         _ => respond_http(member.clone(), request).await,
     };
-    cors::add_headers(&member.config.origins, &headers, &mut response);
+    cors::add_headers(&member.config.cors_origins, &headers, &mut response);
     response
 }
 

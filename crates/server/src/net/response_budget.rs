@@ -86,7 +86,7 @@ impl ResponseBudget {
     ///
     /// [`RpcError::RESPONSE_TOO_LARGE`] if the response is longer than 64 MiB, or
     /// [`RpcError::TOO_MANY_REQUESTS`] if the budget has no room for it within 5 s.
-    pub(crate) async fn respond<T: Message>(
+    pub(crate) async fn encode_within_budget<T: Message>(
         &self,
         response_bytes: usize,
         make: impl FnOnce() -> T + Send + 'static,
@@ -110,7 +110,7 @@ impl ResponseBudget {
     /// # Errors
     ///
     /// [`RpcError::TOO_MANY_REQUESTS`] if the budget has no room in time, or the error of `make`.
-    pub(crate) async fn respond_with_unknown_size<T>(
+    pub(crate) async fn make_of_unknown_size<T>(
         &self,
         make: impl AsyncFnOnce() -> Result<(usize, T), RpcError>,
     ) -> Result<tonic::Response<T>, RpcError> {

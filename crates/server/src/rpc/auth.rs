@@ -5,7 +5,7 @@ use tenure_etcd::etcdserverpb as rpc;
 use tenure_store::{AccessChange, Command, Error, KeySpan, Permission};
 
 use crate::auth::caller::Caller;
-use crate::auth::secrets::{self, HashMemory};
+use crate::auth::secrets::{self, PasswordHashBuffer};
 use crate::rpc::convert::span;
 use crate::rpc::error::RpcError;
 
@@ -63,7 +63,7 @@ pub(crate) async fn authenticate(
     }
     let (shared, user) = (caller.shared.clone(), name.clone());
     // The password may change while the verification is queued.
-    let verify = move |memory: &mut HashMemory| {
+    let verify = move |memory: &mut PasswordHashBuffer| {
         // The stored form is empty if the user does not exist.
         let stored =
             shared.lock().store.access_control().user(&user).map(|user| user.password.clone());
@@ -290,7 +290,7 @@ mod tests {
         let new = tokio::spawn(authenticate(member.clone(), request("new")));
         member.password_hasher.wait_until_queued(2).await;
         let (name, password) =
-            (ROOT.into(), secrets::hash_password("new", &mut HashMemory::default()));
+            (ROOT.into(), secrets::hash_password("new", &mut PasswordHashBuffer::default()));
         change(&member, AccessChange::ChangePassword { name, password }).await.expect("a change");
         resume.send(()).expect("the work waits");
         assert_eq!(other.await, Ok(true));

@@ -36,11 +36,11 @@ pub(crate) fn span(key: Vec<u8>, end: Vec<u8>) -> KeySpan {
 }
 
 /// Converts a range. Rejects an unknown sort order or target.
-pub(crate) fn range(request: rpc::RangeRequest) -> Result<store::Range, RpcError> {
+pub(crate) fn range(request: rpc::RangeRequest) -> Result<store::RangeRead, RpcError> {
     use rpc::range_request::{SortOrder, SortTarget};
     let order = SortOrder::try_from(request.sort_order).map_err(|_| RpcError::INVALID_SORT)?;
     let target = SortTarget::try_from(request.sort_target).map_err(|_| RpcError::INVALID_SORT)?;
-    Ok(store::Range {
+    Ok(store::RangeRead {
         order: match order {
             SortOrder::None => store::SortOrder::None,
             SortOrder::Ascend => store::SortOrder::Ascend,

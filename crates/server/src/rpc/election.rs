@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tenure_store::{
     AccessControl, Bytes, CommandResult, Delete, Enqueue, KeySpan, KeyValue, LockMode, Principal,
-    Put, Range, SortOrder, SortTarget, TxnOperation,
+    Put, RangeRead, SortOrder, SortTarget, TxnOperation,
 };
 use tonic::Response;
 
@@ -101,7 +101,7 @@ pub(crate) async fn leader(
     let header = caller.response_header(revision);
     let bytes = kv.size();
     let make = move || rpc::LeaderResponse { header, kv: Some(convert::kv(&kv)) };
-    caller.response_budget.respond(bytes, make).await
+    caller.response_budget.encode_within_budget(bytes, make).await
 }
 
 /// Returns the revision of the store, and the key-value pair of the leader at this revision. The
@@ -114,11 +114,11 @@ pub(crate) async fn current_leader(
     caller: &Caller,
     name: &Bytes,
 ) -> Result<(u64, Option<Arc<KeyValue>>), RpcError> {
-    let range = Range {
+    let range = RangeRead {
         limit: 1,
         order: SortOrder::Ascend,
         target: SortTarget::Create,
-        ..Range::of(candidate_span(name))
+        ..RangeRead::of(candidate_span(name))
     };
     let check =
         |access: &AccessControl, principal: &Principal| access.authorize_range(principal, &range);

@@ -48,7 +48,7 @@ pub(crate) async fn read(
     let header = caller.response_header(read.revision);
     caller
         .response_budget
-        .respond(bytes, move || rpc::RangeResponse { header, ..range_response(&read) })
+        .encode_within_budget(bytes, move || rpc::RangeResponse { header, ..range_response(&read) })
         .await
 }
 
@@ -69,7 +69,7 @@ pub(crate) async fn write(
             let header = caller.response_header(it.revision);
             let bytes = it.response_size();
             let make = move || rpc::PutResponse { header, ..put_response(&it) };
-            committed(caller.response_budget.respond(bytes, make).await)
+            committed(caller.response_budget.encode_within_budget(bytes, make).await)
         }
         other => unreachable!("unexpected result of a put: {other:?}"),
     }
@@ -86,7 +86,7 @@ pub(crate) async fn remove(
             let header = caller.response_header(it.revision);
             let bytes = it.response_size();
             let make = move || rpc::DeleteRangeResponse { header, ..delete_response(&it) };
-            committed(caller.response_budget.respond(bytes, make).await)
+            committed(caller.response_budget.encode_within_budget(bytes, make).await)
         }
         other => unreachable!("unexpected result of a deletion: {other:?}"),
     }
@@ -100,7 +100,7 @@ pub(crate) async fn transact(
     let released: Vec<ReleasedLock> = request.success.iter().filter_map(released_by).collect();
     let change = ClaimChange::find(&caller, &request);
     let txn = txn(request)?;
-    txn.validate(caller.config.limits.txn_ops)?;
+    txn.validate(caller.config.limits.max_txn_ops)?;
     if txn.is_read_only() {
         wait_readable(&caller, is_serializable).await?;
     }
@@ -244,7 +244,7 @@ async fn respond_txn(
     let header = caller.response_header(it.revision);
     caller
         .response_budget
-        .respond(bytes, move || rpc::TxnResponse { header, ..txn_response(&it) })
+        .encode_within_budget(bytes, move || rpc::TxnResponse { header, ..txn_response(&it) })
         .await
 }
 

@@ -8,7 +8,7 @@ use tracing::field::display;
 use tracing::info;
 
 use crate::auth::caller::Caller;
-use crate::log::state::ReplicatedState;
+use crate::log::state::StoreAndWaiters;
 use crate::net::response_budget::KEY_OVERHEAD_BYTES;
 use crate::rpc::convert::{lease_from_wire, lease_to_wire, signed, unsigned_or_zero};
 use crate::rpc::error::RpcError;
@@ -103,7 +103,7 @@ pub(crate) async fn time_to_live(
     if left.is_some() {
         caller.wait_linearizable().await?;
     }
-    let key_count = |state: &mut ReplicatedState| {
+    let key_count = |state: &mut StoreAndWaiters| {
         state.store.lease(lease).filter(|_| request.keys).map_or(0, |stored| stored.keys.len())
     };
     let _permit = caller.scan_limit.acquire_for_scan(caller.with_state(key_count)).await?;
@@ -121,7 +121,7 @@ pub(crate) async fn time_to_live(
         },
         None => gone,
     };
-    caller.response_budget.respond(bytes, make).await
+    caller.response_budget.encode_within_budget(bytes, make).await
 }
 
 /// Returns the revision of the store, the TTL of a lease, and the keys of the lease if `wants_keys`
@@ -162,7 +162,7 @@ pub(crate) async fn list(
         let leases = leases.into_iter().map(status).collect();
         rpc::LeaseLeasesResponse { header, leases }
     };
-    caller.response_budget.respond(bytes, make).await
+    caller.response_budget.encode_within_budget(bytes, make).await
 }
 
 /// Returns the lease that a request names. If the request names no lease, grants a lease of one

@@ -138,7 +138,7 @@ struct QueuedClaim {
 impl QueuedClaim {
     fn from_outcome(outcome: ApplyOutcome) -> Result<Self, Error> {
         let ApplyOutcome { revision, result, events, .. } = outcome;
-        let CommandResult::Enqueued { claim, is_held } = result? else {
+        let CommandResult::Enqueued { claim, holds_lock: is_held } = result? else {
             unreachable!("unexpected result of an enqueue")
         };
         let written = events.last().map(Event::revision);
@@ -196,7 +196,7 @@ impl Waiter {
     fn new(caller: Caller, claim: Claim, written: u64) -> Self {
         // A claim that does not hold its lock now did not hold it when the key was written.
         let can_withdraw =
-            written == claim.fence || !caller.with_state(|state| state.store.is_held(&claim));
+            written == claim.fence || !caller.with_state(|state| state.store.is_holder(&claim));
         Waiter { caller, claim: can_withdraw.then_some((claim, written)) }
     }
 }
@@ -336,7 +336,7 @@ mod tests {
     }
 
     fn is_held(member: &TestMember, claim: &Claim) -> bool {
-        member.member.with_state(|state| state.store.is_held(claim))
+        member.member.with_state(|state| state.store.is_holder(claim))
     }
 
     #[tokio::test]

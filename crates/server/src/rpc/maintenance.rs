@@ -7,7 +7,8 @@ use sha2::{Digest, Sha256};
 use tenure_core::ProcessId;
 use tenure_runtime::transport::PeerStatus;
 use tenure_store::{
-    AccessControl, Alarm, AlarmChange, Command, CommandResult, KeySpan, PendingRead, Range, Store,
+    AccessControl, Alarm, AlarmChange, Command, CommandResult, KeySpan, PendingRead, RangeRead,
+    Store,
 };
 use tonic::{Response, Status};
 
@@ -68,7 +69,7 @@ fn links(caller: &Caller) -> Vec<rpc::MemberLink> {
         disconnected_at: millis(it.disconnected_at),
         last_contact_at: millis(it.last_contact_at),
     };
-    caller.peers.peers().into_iter().map(link).collect()
+    caller.mesh_view.peers().into_iter().map(link).collect()
 }
 
 fn alarms(store: &Store) -> Vec<rpc::AlarmMember> {
@@ -164,7 +165,8 @@ pub(crate) async fn hash_kv(
     caller: Caller,
     request: rpc::HashKvRequest,
 ) -> Result<rpc::HashKvResponse, RpcError> {
-    let range = Range { revision: unsigned_or_zero(request.revision), ..Range::of(KeySpan::all()) };
+    let range =
+        RangeRead { revision: unsigned_or_zero(request.revision), ..RangeRead::of(KeySpan::all()) };
     caller.check_root()?;
     let keys =
         caller.with_state(|state| state.store.range_scan_cost(&range, MAX_INLINE_SCAN_KEYS + 1));
@@ -220,7 +222,7 @@ pub(crate) async fn snapshot(
         let bytes = run_blocking(move || backup::encode(&store)).await?;
         Ok((bytes.len(), (revision, bytes)))
     };
-    let written = caller.response_budget.respond_with_unknown_size(write).await?;
+    let written = caller.response_budget.make_of_unknown_size(write).await?;
     let chunk = move |revision, bytes: &[u8], from: usize| {
         let to = bytes.len().min(from + CHUNK_BYTES);
         let remaining_bytes = (bytes.len() - to) as u64;

@@ -32,7 +32,7 @@ use crate::spans;
 
 /// Serves a gRPC call. If the client has set a deadline, responds at the deadline at the latest.
 pub(crate) async fn serve_grpc_call(member: Arc<Member>, request: Request<Body>) -> Response<Body> {
-    let span = spans::receive(request.uri().path());
+    let span = spans::receive_span(request.uri().path());
     serve(member, request).instrument(span).await
 }
 

@@ -13,7 +13,7 @@ use tokio_stream::wrappers::ReceiverStream;
 use tonic::Status;
 
 use crate::auth::caller::Caller;
-use crate::log::state::{PendingEventSummary, ReplicatedState, WatchStreamSignal, WatcherId};
+use crate::log::state::{PendingEventSummary, StoreAndWaiters, WatchStreamSignal, WatcherId};
 use crate::rpc::convert::{self, signed, unsigned_or_zero};
 use crate::rpc::error::RpcError;
 use crate::rpc::fragments::fragments;
@@ -252,7 +252,7 @@ impl WatchStream {
     /// events of later revisions for a later call.
     async fn flush(&mut self) -> Result<Option<rpc::ResponseHeader>, ClientGone> {
         let read =
-            |state: &mut ReplicatedState| (state.store.revision(), self.signal.take_pending());
+            |state: &mut StoreAndWaiters| (state.store.revision(), self.signal.take_pending());
         let (revision, pending) = self.caller.with_state(read);
         self.catch_up(pending, revision).await?;
         Ok(self.caller.response_header(revision))

@@ -42,8 +42,8 @@ fn decoders_survive_random_bytes() {
         fuzzing::check_client_messages(&bytes);
         fuzzing::check_json_request(&bytes);
         fuzzing::check_peer_messages(&bytes);
-        fuzzing::snapshot(&bytes);
-        fuzzing::token(&bytes);
+        fuzzing::check_snapshot(&bytes);
+        fuzzing::check_token(&bytes);
         tenure_runtime::fuzzing::files(&bytes);
     }
 }

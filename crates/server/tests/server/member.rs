@@ -221,7 +221,8 @@ fn run_member() {
     let ended = runtime.block_on(async {
         let server = Server::start(&config).await?;
         let mut out = std::io::stdout();
-        let addresses: Vec<String> = server.addresses().iter().map(ToString::to_string).collect();
+        let addresses: Vec<String> =
+            server.client_addresses().iter().map(ToString::to_string).collect();
         writeln!(out, "{READY_LINE}{}", addresses.join(" ")).expect("an open pipe");
         let term = tokio::signal::unix::SignalKind::terminate();
         let mut term = tokio::signal::unix::signal(term).expect("signals");

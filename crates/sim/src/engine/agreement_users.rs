@@ -63,7 +63,7 @@ impl AgreementUsers {
         metrics: &mut RunMetrics,
     ) {
         self.users.on_command(at, command);
-        metrics.agreements = self.users.requested_agreement_count();
+        metrics.requested_agreement_count = self.users.requested_agreement_count();
         self.since.get_or_insert(now);
     }
 

@@ -90,7 +90,7 @@ fn tag<M: Labelled + serde::Serialize>(
     let tag = run.new_message_tag(from);
     if let Some(recorder) = &run.tracer.recorder {
         let message_record = recorder.traced_message(tag).message_record(message, to);
-        run.trace_process(from, RecordKind::Send(message_record));
+        run.trace_without_tick(from, RecordKind::Send(message_record));
     }
     tag
 }
@@ -108,7 +108,7 @@ pub(crate) fn record_receipt<M: Labelled + serde::Serialize>(
     let traced = run.tracer.recorder.as_ref().map(|recorder| recorder.traced_message(tag));
     run.tracer.finish_tag(tag, Some(to), CausalityScope::of_layer(message.label().layer));
     if let Some(traced) = traced {
-        run.trace_process(to, RecordKind::Receive(traced.message_record(message, from)));
+        run.trace_without_tick(to, RecordKind::Receive(traced.message_record(message, from)));
     }
 }
 
@@ -124,7 +124,7 @@ pub(crate) fn record_loss<M: Labelled + serde::Serialize>(
     let traced = run.tracer.recorder.as_ref().map(|recorder| recorder.traced_message(tag));
     run.tracer.finish_tag(tag, None, CausalityScope::Protocol);
     if let Some(traced) = traced {
-        run.trace_process(from, RecordKind::Drop(traced.message_record(message, to)));
+        run.trace_without_tick(from, RecordKind::Drop(traced.message_record(message, to)));
     }
 }
 
@@ -139,6 +139,6 @@ pub(crate) fn record_duplicate<M: Labelled + serde::Serialize>(
 ) {
     if let Some(recorder) = &run.tracer.recorder {
         let message_record = recorder.traced_message(tag).message_record(message, to);
-        run.trace_process(from, RecordKind::Duplicate(message_record));
+        run.trace_without_tick(from, RecordKind::Duplicate(message_record));
     }
 }

@@ -1,12 +1,12 @@
 //! Handles the part of scheduled events that does not depend on the protocol.
 
 use tenure_core::service::{agreement, election, mutex, office};
-use tenure_core::{EventConversions, Observation, ProcessId, Verdict};
+use tenure_core::{DetectorVerdict, EventConversions, Observation, ProcessId};
 use tenure_trace::{MessageRecord, RecordKind};
 
 use crate::engine::lock_users::LockUserPhase;
 use crate::engine::run_context::RunContext;
-use crate::engine::schedule::{ScheduledEvent, suspicion_verdict};
+use crate::engine::scheduled_event::{ScheduledEvent, suspicion_verdict};
 use crate::engine::user_messages::UserMessage;
 use crate::judging::causality::CausalityScope;
 use crate::settings::DetectorSettings;
@@ -22,7 +22,7 @@ pub(crate) enum ProcessAction {
     /// The user of an agreement service issues the command that ends its use of a resource.
     EndOfUse(ProcessId),
     /// The failure detector of `observer` changes its verdict on `peer`.
-    Suspicion { observer: ProcessId, peer: ProcessId, verdict: Verdict },
+    Suspicion { observer: ProcessId, peer: ProcessId, verdict: DetectorVerdict },
     /// The process has crashed. Its timers must be cancelled, and the monitors of the caller must
     /// be notified.
     Crash(ProcessId),
@@ -134,7 +134,7 @@ impl RunContext {
     /// Delivers the message between users with this index. The message is lost if the process of
     /// the receiver is down.
     pub(crate) fn receive_user_message(&mut self, message: u32) -> ProcessAction {
-        let UserMessage { from, to, tag, clock } = self.traffic.receive(message);
+        let UserMessage { from, to, tag, clock } = self.user_traffic.receive(message);
         if !self.live_processes.is_up(to) {
             self.tracer.finish_tag(tag, None, CausalityScope::All);
             return ProcessAction::Nothing;
@@ -144,7 +144,7 @@ impl RunContext {
         if let Some(traced) = traced {
             let message_record =
                 MessageRecord::new(&UserMessageContent, from, traced.session, traced.number);
-            self.trace_process(to, RecordKind::Receive(message_record));
+            self.trace_without_tick(to, RecordKind::Receive(message_record));
         }
         let reacts = self
             .settings
@@ -252,7 +252,7 @@ impl RunContext {
                 self.fault_queue.push(self.now.saturating_add(back.downtime), act);
             }
         }
-        self.trace_process(process, RecordKind::Crash);
+        self.trace_without_tick(process, RecordKind::Crash);
         self.live_processes.mark_crashed(process);
         self.faults.crashes += 1;
         if let Some(load) = &mut self.metrics.load {
@@ -384,7 +384,7 @@ impl RunContext {
             }
             office::Command::Election(election::Command::Elect) => {
                 self.beliefs.on_request(at, self.live_processes.connected_flags());
-                self.metrics.elections_started += 1;
+                self.metrics.election_request_count += 1;
                 self.note_election_disturbance();
             }
             office::Command::Election(election::Command::Resign) => {
@@ -402,12 +402,12 @@ impl RunContext {
         let Some(traffic) = self.settings.workload.background_traffic else { return };
         let size = self.settings.size;
         if size < 2
-            || !self.traffic.draw_occurrence(traffic.send_chance, self.metrics.user_messages)
+            || !self.user_traffic.draw_occurrence(traffic.send_chance, self.metrics.user_messages)
         {
             return;
         }
-        let to = self.traffic.draw_receiver(size, at);
-        let latency = traffic.latency.draw(&mut self.traffic.random);
+        let to = self.user_traffic.draw_receiver(size, at);
+        let latency = traffic.latency.draw(&mut self.user_traffic.random);
         let arrives = self.now.saturating_add(latency);
         let message = self.send_user_message(at, to, clock);
         self.event_queue.push(arrives, ScheduledEvent::UserMessage { message });
@@ -428,9 +428,9 @@ impl RunContext {
             let traced = recorder.traced_message(tag);
             let message_record =
                 MessageRecord::new(&UserMessageContent, to, traced.session, traced.number);
-            self.trace_process(at, RecordKind::Send(message_record));
+            self.trace_without_tick(at, RecordKind::Send(message_record));
         }
-        self.traffic.send(UserMessage { from: at, to, tag, clock })
+        self.user_traffic.send(UserMessage { from: at, to, tag, clock })
     }
 
     /// Records an event that the process `at` emits for its user.
@@ -500,13 +500,13 @@ impl RunContext {
     }
 
     fn entered(&mut self, at: ProcessId) {
-        self.metrics.entered += 1;
+        self.metrics.entry_count += 1;
         self.metrics.waiting.change(self.now, false);
         if let Some(load) = &mut self.metrics.load {
             load.set_inside(at, true, self.now);
         }
         if self.settings.instrumentation.metrics {
-            self.metrics.entries.push(at);
+            self.metrics.entering_processes.push(at);
         }
         if let Some(exit) = self.last_exit.take() {
             self.metrics.synchronisation_delay.add(self.now - exit);

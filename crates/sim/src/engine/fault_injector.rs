@@ -95,7 +95,7 @@ impl FaultInjector {
 
     /// Returns the number of occurrences of each configured fault, in the order of
     /// [`Settings::faults`](crate::Settings::faults).
-    pub(crate) fn occurrence_counts(&self) -> &[u64] {
+    pub(crate) fn occurrences_by_configured_fault(&self) -> &[u64] {
         &self.occurrences
     }
 }

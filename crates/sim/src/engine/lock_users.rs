@@ -5,7 +5,7 @@ use tenure_core::service::mutex;
 
 use crate::engine::random::Random;
 use crate::engine::random::RandomStream;
-use crate::engine::schedule::{EventQueue, ScheduledEvent};
+use crate::engine::scheduled_event::{EventQueue, ScheduledEvent};
 use crate::settings::Settings;
 use crate::settings::workload::{LockWorkload, RequestPattern};
 

@@ -19,7 +19,7 @@ pub(crate) mod router;
 pub(crate) mod run_context;
 mod run_end;
 pub(crate) mod save_faults;
-pub(crate) mod schedule;
+pub(crate) mod scheduled_event;
 mod sending;
 pub(crate) mod timers;
 pub(crate) mod tracer;

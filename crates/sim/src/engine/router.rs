@@ -346,7 +346,7 @@ impl Sampler {
         // to the maximum, at which the fault always occurs.
         let threshold = (chance.probability * 18_446_744_073_709_551_616.0) as u64;
         let threshold = chance.can_occur().then_some(threshold);
-        Sampler { threshold, left: chance.most.unwrap_or(u64::MAX) }
+        Sampler { threshold, left: chance.max_occurrences.unwrap_or(u64::MAX) }
     }
 
     #[inline]

@@ -12,7 +12,7 @@ use crate::engine::fault_injector::FaultInjector;
 use crate::engine::live_processes::LiveProcesses;
 use crate::engine::lock_users::LockUsers;
 use crate::engine::router::Router;
-use crate::engine::schedule::{EventQueue, ScheduledEvent};
+use crate::engine::scheduled_event::{EventQueue, ScheduledEvent};
 use crate::engine::tracer::Tracer;
 use crate::engine::user_messages::UserTraffic;
 use crate::judging::beliefs::LeaderBeliefs;
@@ -49,7 +49,7 @@ pub(crate) struct RunContext {
     pub(crate) detector: DetectorOracle,
     pub(crate) lock_users: Option<LockUsers>,
     pub(crate) agreement_users: Option<AgreementUsers>,
-    pub(crate) traffic: UserTraffic,
+    pub(crate) user_traffic: UserTraffic,
     /// Process whose user issues its next command at the end of the present step. `None` if no user
     /// does.
     pub(crate) next_user: Option<ProcessId>,
@@ -69,7 +69,7 @@ pub(crate) struct RunContext {
     pub(crate) progress: LastProgress,
     /// Number of messages to other processes that are in flight at the end of the run. 0 until
     /// then.
-    pub(crate) in_flight: u64,
+    pub(crate) in_flight_at_end: u64,
     /// Time without progress, in ticks, after which the run ends as stalled.
     /// [`Self::note_progress`] defines progress.
     pub(crate) stall_timeout: u64,
@@ -100,7 +100,7 @@ impl RunContext {
         let size = settings.size;
         let has_faults = !settings.faults.is_empty() || !settings.down.is_empty();
         let live_processes = LiveProcesses::new(&settings, has_faults);
-        let order = settings.instrumentation.order;
+        let order = settings.instrumentation.order_check;
         let has_clocks = order.is_met_by(size) && (services.mutex || recorder.is_some());
         let locking = settings.workload.locking.clone().filter(|_| services.mutex);
         let lock_users =
@@ -119,7 +119,7 @@ impl RunContext {
             detector: DetectorOracle::new(settings.seed),
             lock_users,
             agreement_users: AgreementUsers::new(&settings, services),
-            traffic: UserTraffic::new(settings.seed),
+            user_traffic: UserTraffic::new(settings.seed),
             next_user: None,
             script_left: 0,
             beliefs: LeaderBeliefs::new(if services.election { size } else { 0 }),
@@ -130,7 +130,7 @@ impl RunContext {
             election_start: 0,
             last_exit: None,
             progress: LastProgress::default(),
-            in_flight: 0,
+            in_flight_at_end: 0,
             stall_timeout: settings.limits.stall_timeout(size, &settings.network),
             settings,
         };
@@ -197,7 +197,7 @@ impl RunContext {
     /// Writes a trace record about a process, with its vector clock if clocks are kept. Does not
     /// advance the clock.
     #[cold]
-    pub(crate) fn trace_process(&mut self, process: ProcessId, kind: RecordKind) {
+    pub(crate) fn trace_without_tick(&mut self, process: ProcessId, kind: RecordKind) {
         self.tracer.record(self.now, process, self.live_processes.session(process), kind);
     }
 
@@ -206,7 +206,7 @@ impl RunContext {
     #[cold]
     pub(crate) fn trace_event(&mut self, process: ProcessId, kind: RecordKind) {
         self.tracer.tick(process);
-        self.trace_process(process, kind);
+        self.trace_without_tick(process, kind);
     }
 
     /// Writes a trace record about the whole group.
@@ -310,12 +310,12 @@ fn reserved_metrics(
 ) -> RunMetrics {
     let mut metrics = RunMetrics::default();
     if services.election {
-        metrics.participants = vec![false; settings.size as usize];
+        metrics.is_election_participant = vec![false; settings.size as usize];
     }
     metrics.load = settings.instrumentation.load.then(|| Box::new(RunLoad::new(settings.size)));
     let expected = users.map_or(0, LockUsers::remaining_entries).min(1 << 24);
     if settings.instrumentation.metrics {
-        metrics.entries.reserve(usize::try_from(expected).unwrap_or(0));
+        metrics.entering_processes.reserve(usize::try_from(expected).unwrap_or(0));
     }
     metrics
 }

@@ -68,7 +68,10 @@ where
     /// flag, the limit on events, too many messages in flight, or missing progress. Returns the
     /// reason if the run must end. The caller ends the run. The end time is checked before each
     /// event.
-    pub(crate) fn check_limits(&mut self, controls: &mut RunControls<'_>) -> Option<EndReason> {
+    pub(crate) fn report_progress_and_check_end(
+        &mut self,
+        controls: &mut RunControls<'_>,
+    ) -> Option<EndReason> {
         let run = &self.run;
         let (events, now) = (run.metrics.events, run.now);
         if controls.is_stopped() {
@@ -77,7 +80,7 @@ where
         if run.settings.limits.events.is_some_and(|most| events >= most) {
             return Some(EndReason::EventLimit);
         }
-        let entered = run.metrics.entered;
+        let entered = run.metrics.entry_count;
         let in_flight = self.in_flight.len() as u64;
         controls.report(|| RunProgress { events, now, entered, in_flight });
         let most = run.settings.limits.max_in_flight(run.settings.size);

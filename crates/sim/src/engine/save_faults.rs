@@ -15,7 +15,7 @@ where
     /// inputs until it crashes.
     pub(crate) fn mute_until_crash(&mut self, at: ProcessId) {
         self.run.trace_event(at, RecordKind::Mute);
-        self.save_faults.insert(at, SaveFault::Mute(MuteState::Nothing));
+        self.save_faults.insert(at, SaveFault::Mute(MuteState::NoInputYet));
     }
 
     /// Makes a process stop saving until it crashes. The crash loses all steps that the process
@@ -39,7 +39,7 @@ where
     /// all configured faults, and a flag that is true if the crash keeps the saved result. Returns
     /// `None` if no fault is due. The state of the process does not change.
     #[cold]
-    pub(super) fn due_save_crash(
+    pub(super) fn count_save_and_find_crash(
         &mut self,
         at: ProcessId,
         input: &Input<P>,

@@ -1,6 +1,6 @@
 //! Messages between users, outside of the algorithm.
 
-use tenure_core::{ProcessId, Timestamped};
+use tenure_core::{ExposesLogicalClock, ProcessId};
 
 use crate::engine::random::{Random, RandomStream};
 use crate::settings::fault::Chance;
@@ -36,7 +36,7 @@ impl UserTraffic {
     /// `earlier_occurrences` is the number of times that this event has occurred in this run.
     /// Returns false if `chance` does not permit a further occurrence.
     pub(crate) fn draw_occurrence(&mut self, chance: Chance, earlier_occurrences: u64) -> bool {
-        let left = chance.most.is_none_or(|most| earlier_occurrences < most);
+        let left = chance.max_occurrences.is_none_or(|most| earlier_occurrences < most);
         left && chance.probability > 0.0 && self.random.unit_interval() <= chance.probability
     }
 
@@ -76,7 +76,7 @@ pub(crate) struct ClockHooks<P> {
     pub(crate) observe: fn(&mut P, u64),
 }
 
-impl<P: Timestamped> ClockHooks<P> {
+impl<P: ExposesLogicalClock> ClockHooks<P> {
     pub(crate) const fn new() -> Self {
         ClockHooks { clock: P::clock, observe: P::observe }
     }

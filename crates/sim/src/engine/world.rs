@@ -4,7 +4,8 @@ use std::collections::VecDeque;
 
 use tenure_core::service::{election, mutex, office};
 use tenure_core::{
-    EffectBuffer, Group, Input, Labelled, Observation, ProcessId, Protocol, TimerChange, Verdict,
+    DetectorVerdict, EffectBuffer, Group, Input, Labelled, Observation, ProcessId, Protocol,
+    TimerChange,
 };
 use tenure_trace::{RecordKind, RecordableProtocol, SaveFaults, ServiceCommand, ServiceEvent};
 
@@ -16,7 +17,7 @@ use crate::engine::lock_users::LockUsers;
 use crate::engine::queue::TimedQueue;
 use crate::engine::random::Random;
 use crate::engine::run_context::RunContext;
-use crate::engine::schedule::ScheduledEvent;
+use crate::engine::scheduled_event::ScheduledEvent;
 use crate::engine::timers::Timers;
 use crate::engine::user_messages::ClockHooks;
 use crate::judging::custom_monitor::CustomMonitor;
@@ -80,7 +81,7 @@ where
         self.boot();
         self.start_workload(controls);
         loop {
-            if let Some(ended) = self.check_limits(controls) {
+            if let Some(ended) = self.report_progress_and_check_end(controls) {
                 return ended;
             }
             for _ in 0..self.events_until_check() {
@@ -95,7 +96,7 @@ where
     /// are in flight, and extends time averages to the present.
     pub(crate) fn finish_measurements(&mut self) {
         for envelope in self.in_flight.iter().filter(|envelope| envelope.from != envelope.to) {
-            self.run.in_flight += 1;
+            self.run.in_flight_at_end += 1;
             if self.run.settings.instrumentation.metrics {
                 self.run.metrics.counts_of_kind(envelope.message.label()).in_flight += 1;
             }
@@ -281,7 +282,7 @@ where
     ) -> Option<Input<P>> {
         self.set_context(at);
         if self.run.faults.has_save_crashes()
-            && let Some((fault, is_kept)) = self.due_save_crash(at, &input)
+            && let Some((fault, is_kept)) = self.count_save_and_find_crash(at, &input)
         {
             if is_kept {
                 self.run.trace_event(at, RecordKind::Mute);
@@ -410,7 +411,7 @@ where
         });
     }
 
-    fn suspect(&mut self, at: ProcessId, peer: ProcessId, verdict: Verdict) {
+    fn suspect(&mut self, at: ProcessId, peer: ProcessId, verdict: DetectorVerdict) {
         self.step(at, Input::Suspicion { peer, verdict }, |world, _| {
             if world.run.tracer.is_recording() {
                 world.run.trace_event(at, RecordKind::Suspicion { peer, verdict });
@@ -527,7 +528,7 @@ where
     pub(crate) fn trace_choices(&mut self, at: ProcessId) {
         for choice in std::mem::take(&mut self.batch.environment.drawn) {
             if self.run.tracer.is_recording() {
-                self.run.trace_process(at, RecordKind::Choice(choice));
+                self.run.trace_without_tick(at, RecordKind::Choice(choice));
             }
         }
     }
@@ -545,7 +546,7 @@ where
         let state =
             states.and_then(|states| states.record_if_changed(at, &self.processes[at.index()]));
         if let Some(state) = state {
-            self.run.trace_process(at, state);
+            self.run.trace_without_tick(at, state);
         }
     }
 

@@ -25,7 +25,7 @@ impl Monitors {
     /// Creates the monitors for the services of the protocol. Omits the monitors that the settings
     /// disable. `has_clocks` is true if requests carry vector clocks.
     pub(crate) fn new(settings: &Settings, services: ProvidedServices, has_clocks: bool) -> Self {
-        let links = settings.instrumentation.links.clone().map(MonitorRun::new);
+        let links = settings.instrumentation.allowed_links.clone().map(MonitorRun::new);
         if !settings.instrumentation.monitors {
             return Monitors { mutex: None, election: None, agreement: None, links };
         }
@@ -76,15 +76,15 @@ fn config(settings: &Settings, has_clocks: bool) -> MonitorConfig {
         size: settings.size,
         most_inside,
         conflicts: settings.instrumentation.conflicts.clone(),
-        fenced: settings.instrumentation.fenced,
-        strict: settings.lists_property(Property::MutualExclusionStrict)
+        has_fences: settings.instrumentation.fenced,
+        judges_strict_exclusion: settings.lists_property(Property::MutualExclusionStrict)
             || most_inside == 1 && !settings.faults.is_empty(),
         bypass_bounds: settings.bypass_bounds(),
-        clocks: has_clocks,
+        has_vector_clocks: has_clocks,
         ranks: Some(settings.ranks.clone()),
         smallest_leads: settings.lists_property(Property::SmallestLeads),
         judges_groups: settings.lists_property(Property::OneLeaderPerGroup),
         down: settings.down.clone(),
-        graph: settings.instrumentation.links.as_ref().and_then(LinksOnly::graph).cloned(),
+        graph: settings.instrumentation.allowed_links.as_ref().and_then(LinksOnly::graph).cloned(),
     }
 }

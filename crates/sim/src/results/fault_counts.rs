@@ -28,15 +28,15 @@ pub struct FaultCount {
 pub(crate) fn count_faults(run: &RunContext) -> Vec<FaultCount> {
     let counts = &run.router.counts;
     let occurred = |wanted: fn(&Fault) -> bool| -> (bool, u64) {
-        let faults = run.settings.faults.iter().zip(run.faults.occurrence_counts());
+        let faults = run.settings.faults.iter().zip(run.faults.occurrences_by_configured_fault());
         let mut found = faults.filter(|(fault, _)| wanted(fault)).peekable();
         (found.peek().is_some(), found.map(|(_, times)| *times).sum())
     };
     let metrics = &run.metrics;
     let cut: u64 = counts.cut.iter().sum();
-    let missing = missing(metrics, run.in_flight);
+    let missing = missing(metrics, run.in_flight_at_end);
     let lost = missing.saturating_sub(cut + run.faults.undeliverable + counts.unsent);
-    let twice = (metrics.received + run.in_flight + missing).saturating_sub(metrics.sent);
+    let twice = (metrics.received + run.in_flight_at_end + missing).saturating_sub(metrics.sent);
     let (crash_requested, crashed) = occurred(|fault| matches!(fault, Fault::Crash { .. }));
     let (recover_requested, recovered) = occurred(|fault| matches!(fault, Fault::Recover { .. }));
     let (back_requested, _) =
@@ -79,7 +79,9 @@ pub(crate) fn fault_warnings(run: &RunContext, counts: &[FaultCount]) -> Vec<Str
             warnings.push(format!("{} was requested but never occurred", count.fault));
         }
     }
-    for (fault, times) in run.settings.faults.iter().zip(run.faults.occurrence_counts()) {
+    for (fault, times) in
+        run.settings.faults.iter().zip(run.faults.occurrences_by_configured_fault())
+    {
         if *times == 0 {
             warnings.push(format!("{} never occurred", name(fault)));
         }

@@ -28,7 +28,7 @@ impl Serialize for Report {
         run.serialize_field("ids", &ids.collect::<Vec<u32>>())?;
         run.serialize_field("seed", &self.seed)?;
         run.serialize_field("messages", &Messages(&self.metrics))?;
-        if self.elects {
+        if self.covers_elections {
             run.serialize_field("election", &Election::of(&self.metrics))?;
         }
         run.serialize_field("elected", &Elected(self))?;
@@ -100,7 +100,7 @@ struct Election {
 impl Election {
     fn of(metrics: &RunMetrics) -> Self {
         Election {
-            started: metrics.elections_started,
+            started: metrics.election_request_count,
             took_part: metrics.election_participant_count(),
             messages: metrics.elections.iter().map(|election| election.messages).collect(),
         }
@@ -114,7 +114,7 @@ struct Elected<'a>(&'a Report);
 impl Serialize for Elected<'_> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let report = self.0;
-        let beliefs = if report.elects { report.beliefs.as_slice() } else { &[] };
+        let beliefs = if report.covers_elections { report.beliefs.as_slice() } else { &[] };
         to.collect_map(beliefs.iter().enumerate().map(|(place, belief)| {
             let rank = belief.map(|leader| report.rank(leader).id);
             (ProcessId::from_index(place).number(), rank)
@@ -145,7 +145,7 @@ struct Entries {
 
 impl Entries {
     fn of(metrics: &RunMetrics) -> Self {
-        Entries { total: metrics.entered, order: numbers(&metrics.entries) }
+        Entries { total: metrics.entry_count, order: numbers(&metrics.entering_processes) }
     }
 }
 
@@ -188,7 +188,7 @@ impl Serialize for Verdicts<'_> {
         let listed = self.0.findings.iter().filter(|finding| {
             finding.judgement == Judgement::Violated
                 || finding.property.report_condition() > ReportCondition::OnViolation
-                || self.0.counts(finding.property)
+                || self.0.is_failure_property(finding.property)
         });
         to.collect_map(listed.map(|finding| (finding.property, finding.judgement.name())))
     }
@@ -212,8 +212,8 @@ pub(crate) fn report_figures(report: &Report) -> impl Serialize + '_ {
     let election_time = &report.metrics.election_time;
     Figures {
         messages: Messages(&report.metrics),
-        election: report.elects.then(|| Election::of(&report.metrics)),
-        entries: Total { total: report.metrics.entered },
+        election: report.covers_elections.then(|| Election::of(&report.metrics)),
+        entries: Total { total: report.metrics.entry_count },
         delays: Delays::of(&report.metrics, is_measured),
         bypass_max: report.bypass_max,
         finished_at: report.finished_at_units(),
@@ -233,7 +233,7 @@ pub(crate) fn report_figures(report: &Report) -> impl Serialize + '_ {
 /// Returns the time from the first command to the last event of an agreement service, in units.
 /// Returns `None` if no user has requested an agreement.
 fn agreement_time(report: &Report) -> Option<f64> {
-    let has_agreements = report.metrics.agreements > 0;
+    let has_agreements = report.metrics.requested_agreement_count > 0;
     has_agreements.then(|| ticks_to_units(report.metrics.agreement_time as f64))
 }
 

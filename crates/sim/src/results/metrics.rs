@@ -55,11 +55,11 @@ pub struct RunMetrics {
     pub user_messages: u64,
     /// Processes that entered the critical section, in order of time. A process is listed once per
     /// entry. Empty if metrics were off.
-    pub entries: Vec<ProcessId>,
+    pub entering_processes: Vec<ProcessId>,
     /// Number of entries to the critical section.
-    pub entered: u64,
+    pub entry_count: u64,
     /// Number of agreements that users requested.
-    pub agreements: u64,
+    pub requested_agreement_count: u64,
     /// Time from the first command of a user to the last event of the agreement service so far, in
     /// ticks. 0 before the first event.
     pub agreement_time: u64,
@@ -77,12 +77,12 @@ pub struct RunMetrics {
     /// believe in the same live leader, and all requests for an election are answered.
     pub election_time: DurationStats,
     /// Number of requests for an election that users issued.
-    pub elections_started: u64,
+    pub election_request_count: u64,
     /// Cost of each election, in order of time. Empty without elections, or if metrics were off.
     pub elections: Vec<ElectionCost>,
     /// For each process, by index: true if the process sent a message of an election. Empty if the
     /// protocol has no elections. All values are false if metrics were off.
-    pub participants: Vec<bool>,
+    pub is_election_participant: Vec<bool>,
     /// Load of each process and link. `None` if it was not measured.
     pub load: Option<Box<RunLoad>>,
     /// Load of the network along whose edges messages travel; `None` without such a network.
@@ -110,7 +110,7 @@ impl RunMetrics {
     /// Records that `process` has sent a message of an election.
     #[inline]
     pub(crate) fn record_election_participant(&mut self, process: ProcessId) {
-        if let Some(voted) = self.participants.get_mut(process.index()) {
+        if let Some(voted) = self.is_election_participant.get_mut(process.index()) {
             *voted = true;
         }
     }
@@ -135,7 +135,7 @@ impl RunMetrics {
 
     /// Returns the number of processes that sent a message of an election.
     pub fn election_participant_count(&self) -> usize {
-        self.participants.iter().filter(|voted| **voted).count()
+        self.is_election_participant.iter().filter(|voted| **voted).count()
     }
 
     /// Returns the number of messages sent to other processes in one layer. Returns 0 if metrics
@@ -147,6 +147,6 @@ impl RunMetrics {
     /// Returns the number of messages of one layer per entry to the critical section. Returns 0
     /// without entries, or if metrics were off.
     pub fn messages_per_entry(&self, layer: Layer) -> f64 {
-        ratio(self.sent_in_layer(layer), self.entered)
+        ratio(self.sent_in_layer(layer), self.entry_count)
     }
 }

@@ -78,7 +78,7 @@ pub struct Report {
     /// Judgement on each property that the run checked, with the first violation.
     pub findings: Vec<Finding>,
     /// True if monitors of elections judged the run, or if the workload requested elections.
-    pub elects: bool,
+    pub covers_elections: bool,
     /// For each process, by index: the leader that the process believed in at the end of the run.
     /// `None` if the process was down or believed in no leader.
     pub beliefs: Vec<Option<ProcessId>>,
@@ -134,7 +134,8 @@ impl Report {
             ended,
             finished_at: run.now,
             findings,
-            elects: run.monitors.election.is_some() || run.settings.workload.initiators.is_some(),
+            covers_elections: run.monitors.election.is_some()
+                || run.settings.workload.initiators.is_some(),
             beliefs: (0..run.live_processes.up_flags().len())
                 .map(|place| run.beliefs.leader_of(ProcessId::from_index(place)))
                 .collect(),
@@ -172,7 +173,7 @@ impl Report {
     /// properties.
     pub fn failures(&self) -> impl Iterator<Item = &Finding> {
         self.findings.iter().filter(|finding| {
-            finding.judgement == Judgement::Violated && self.counts(finding.property)
+            finding.judgement == Judgement::Violated && self.is_failure_property(finding.property)
         })
     }
 
@@ -197,7 +198,7 @@ impl Report {
     /// at time 0.
     pub fn throughput(&self) -> f64 {
         let units = self.finished_at_units();
-        if units > 0.0 { self.metrics.entered as f64 / units } else { 0.0 }
+        if units > 0.0 { self.metrics.entry_count as f64 / units } else { 0.0 }
     }
 
     /// Compares the cost of the run with `bound`. If the run contradicts the bound, the finding is
@@ -215,7 +216,7 @@ impl Report {
                 bound.contradiction(election.messages, complete, 1)
             }),
             per => {
-                let entered = self.metrics.entered;
+                let entered = self.metrics.entry_count;
                 // In a deadlock, each process has at most one request that was not served.
                 let started = if served { entered } else { entered + u64::from(self.size) };
                 let sent = per.cost_layer().map_or(0, |layer| self.metrics.sent_in_layer(layer));
@@ -232,7 +233,7 @@ impl Report {
     }
 
     /// Returns true if a violation of the property is a failure.
-    pub(crate) fn counts(&self, property: Property) -> bool {
+    pub(crate) fn is_failure_property(&self, property: Property) -> bool {
         match (&self.failure_properties, property) {
             (_, Property::Custom(_)) => true,
             (Some(counted), _) => counted.iter().any(|promise| promise.implies(property)),
@@ -287,7 +288,7 @@ fn blocked(run: &RunContext) -> Vec<ProcessId> {
 /// leader.
 fn has_election_started(run: &RunContext) -> bool {
     let mut processes = (0..run.settings.size).map(ProcessId);
-    run.metrics.elections_started > 0
+    run.metrics.election_request_count > 0
         || run.metrics.sent > 0
         || processes.any(|process| run.beliefs.leader_of(process).is_some())
 }

@@ -115,7 +115,7 @@ impl HotProcess {
     /// Returns the numbers of entries of a group of `size` processes in which this process is hot.
     /// The other processes have the numbers in `entries`. If this process is not in the group, no
     /// number changes. Returns `None` if the number of this process is too large for a `u32`.
-    pub fn add_to(self, entries: &EntriesPerProcess, size: u32) -> Option<EntriesPerProcess> {
+    pub fn applied_to(self, entries: &EntriesPerProcess, size: u32) -> Option<EntriesPerProcess> {
         let mut listed: Vec<u32> = (0..size).map(|place| entries.of(ProcessId(place))).collect();
         let largest = listed.iter().max().copied().unwrap_or(0);
         let hot = match self.entries {
@@ -472,7 +472,7 @@ fn have_uniform_recoveries(settings: &Settings) -> bool {
 /// Returns descriptions of those settings of the network, the faults and the traffic between users
 /// that no option can express. Only the library can repeat a run with such a setting.
 pub fn settings_without_option(settings: &Settings) -> Vec<&'static str> {
-    let limited = |chance: &Chance| chance.can_occur() && chance.most.is_some();
+    let limited = |chance: &Chance| chance.can_occur() && chance.max_occurrences.is_some();
     let latency = settings.network.latency.most_common();
     let plain = |background_traffic: &BackgroundTraffic| {
         background_traffic.triggers_request && background_traffic.latency == latency
@@ -582,7 +582,7 @@ mod tests {
         let listed = |hot: &str, entries: &str| {
             let (hot, entries): (HotProcess, EntriesPerProcess) =
                 (hot.parse().unwrap(), entries.parse().unwrap());
-            hot.add_to(&entries, 3).map(|listed| listed.to_string())
+            hot.applied_to(&entries, 3).map(|listed| listed.to_string())
         };
         assert_eq!(listed("3", "1").as_deref(), Some("1,1,10"));
         assert_eq!(listed("3", "20").as_deref(), Some("20,20,200"));

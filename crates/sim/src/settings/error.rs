@@ -367,7 +367,7 @@ impl Settings {
         self.instrumentation.properties.get_or_insert_with(|| card.all_promises(drift).collect());
         if self.topology_exemption(card).is_none() {
             let size = self.size;
-            let links = &mut self.instrumentation.links;
+            let links = &mut self.instrumentation.allowed_links;
             links.get_or_insert_with(|| LinksOnly::from_card(card, size));
         }
         if card.service == Service::Mutex {
@@ -420,7 +420,7 @@ impl Settings {
             losses: FaultBound::any_or_none(self.network.loss.can_occur()),
             duplication: self.network.duplication.can_occur(),
             down: !self.down.is_empty(),
-            ..card.system_model()
+            ..card.fault_free_system_model()
         };
         let cut_off = self.processes_cut_off_at(u64::MAX);
         around.cut_off = !cut_off.is_empty();
@@ -445,7 +445,8 @@ impl Settings {
             let crashes = if back.is_some() { CrashModel::Recovery } else { CrashModel::Stop };
             around.crashes = around.crashes.max(crashes);
         }
-        around.crashed = FaultBound::AtMost(u32::try_from(failing.len()).unwrap_or(u32::MAX));
+        around.max_unavailable =
+            FaultBound::AtMost(u32::try_from(failing.len()).unwrap_or(u32::MAX));
         around
     }
 }

@@ -17,27 +17,27 @@ pub struct Chance {
     /// Probability of the event for each message, from 0 to 1.
     pub probability: f64,
     /// Maximum number of occurrences of the event in a run; `None` for no limit.
-    pub most: Option<u64>,
+    pub max_occurrences: Option<u64>,
 }
 
 impl Chance {
     /// Chance of an event that never occurs.
-    pub const NEVER: Chance = Chance { probability: 0.0, most: None };
+    pub const NEVER: Chance = Chance { probability: 0.0, max_occurrences: None };
 
     /// Creates the chance of an event that occurs with this probability for each message.
     pub const fn with_probability(probability: f64) -> Self {
-        Chance { probability, most: None }
+        Chance { probability, max_occurrences: None }
     }
 
     /// Creates the chance of an event that occurs with this probability for each message, but at
     /// most `most` times in a run.
     pub const fn at_most(probability: f64, most: u64) -> Self {
-        Chance { probability, most: Some(most) }
+        Chance { probability, max_occurrences: Some(most) }
     }
 
     /// Returns true if the event can occur.
     pub fn can_occur(&self) -> bool {
-        self.probability > 0.0 && self.most != Some(0)
+        self.probability > 0.0 && self.max_occurrences != Some(0)
     }
 }
 

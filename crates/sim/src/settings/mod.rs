@@ -221,7 +221,7 @@ pub struct Instrumentation {
     /// Groups in which monitors check the order of entries. The check needs
     /// [`Instrumentation::monitors`] and vector clocks, which take memory for every pair of
     /// processes.
-    pub order: GroupSizeCondition,
+    pub order_check: GroupSizeCondition,
     /// True if the run measures the size of messages in the encoding of real nodes. The measurement
     /// needs [`Instrumentation::metrics`].
     pub bytes: bool,
@@ -241,7 +241,7 @@ pub struct Instrumentation {
     /// Links that messages are allowed to use. If `None`, these are the links on the algorithm's
     /// [`Card`](tenure_core::Card). The run does not check links if there is no card, if the card
     /// names neither a ring nor a graph, or if the settings contain faults.
-    pub links: Option<LinksOnly>,
+    pub allowed_links: Option<LinksOnly>,
     /// Properties whose violation makes a run a failure. If `None`, these are the properties that
     /// the algorithm's [`Card`](tenure_core::Card) promises. Without a card, they are the
     /// properties with [`ReportCondition::Expected`](tenure_core::ReportCondition::Expected), such
@@ -275,13 +275,13 @@ impl Instrumentation {
     pub const NOTHING: Instrumentation = Instrumentation {
         metrics: false,
         monitors: false,
-        order: GroupSizeCondition::Never,
+        order_check: GroupSizeCondition::Never,
         bytes: false,
         load: false,
         most_inside: 1,
         conflicts: None,
         fenced: true,
-        links: None,
+        allowed_links: None,
         properties: None,
         custom: Vec::new(),
     };
@@ -292,7 +292,7 @@ impl Default for Instrumentation {
         Instrumentation {
             metrics: true,
             monitors: true,
-            order: GroupSizeCondition::Small,
+            order_check: GroupSizeCondition::Small,
             ..Instrumentation::NOTHING
         }
     }

@@ -62,7 +62,7 @@ impl<P: RecordableProtocol> Simulation<P> {
     fn steered(&self, schedule: &Schedule) -> Settings {
         let plain = Settings::new(schedule.size);
         Settings {
-            down: schedule.down.clone(),
+            down: schedule.down_at_start.clone(),
             network: NetworkSettings {
                 order: Some(ChannelOrder::Reordered),
                 ..NetworkSettings::default()

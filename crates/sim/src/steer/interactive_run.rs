@@ -299,7 +299,7 @@ impl<'a, P: RecordableProtocol> InteractiveRun<'a, P> {
             return world.handle_earliest_event();
         }
         if self.events_until_check == 0 {
-            if let Some(ended) = world.check_limits(controls) {
+            if let Some(ended) = world.report_progress_and_check_end(controls) {
                 return Some(ended);
             }
             self.events_until_check = world.events_until_check();
@@ -325,7 +325,7 @@ impl<'a, P: RecordableProtocol> InteractiveRun<'a, P> {
             action,
             Action::Tell { .. } | Action::Hear(_) | Action::Split(_) | Action::Heal
         );
-        if is_schedule_only || self.steered.try_perform(action).is_none() {
+        if is_schedule_only || self.steered.perform_now(action).is_none() {
             return Err(ActionError::of_impossible_action::<P::Command>(action));
         }
         self.drop_schedule();
@@ -358,8 +358,14 @@ impl<'a, P: RecordableProtocol> InteractiveRun<'a, P> {
     }
 
     /// Returns the number of events that the processes have emitted for their users so far.
-    pub fn user_event_count(&self) -> u64 {
-        self.steered.world.run.tracer.recorder.as_ref().map_or(0, TraceRecorder::user_event_count)
+    pub fn emitted_event_count(&self) -> u64 {
+        self.steered
+            .world
+            .run
+            .tracer
+            .recorder
+            .as_ref()
+            .map_or(0, TraceRecorder::emitted_event_count)
     }
 
     /// Returns all processes. If a process is down, the result contains its state before the crash.
@@ -378,7 +384,7 @@ impl<'a, P: RecordableProtocol> InteractiveRun<'a, P> {
         let world = &self.steered.world;
         let acts = world.run.event_queue.in_pop_order().into_iter();
         acts.filter_map(|(due, act)| match act {
-            crate::engine::schedule::ScheduledEvent::Timer { slot, generation } => {
+            crate::engine::scheduled_event::ScheduledEvent::Timer { slot, generation } => {
                 let (at, timer) = world.timers.armed_in_slot(*slot, *generation)?;
                 Some((at, timer, due))
             }

@@ -1,11 +1,11 @@
 //! The next step of a paused run.
 
 use tenure_core::service::mutex;
-use tenure_core::{Labelled, ProcessId, Verdict};
+use tenure_core::{DetectorVerdict, Labelled, ProcessId};
 use tenure_trace::{Action, RecordableProtocol};
 
 use crate::engine::queue::TimedQueue;
-use crate::engine::schedule::{ScheduledEvent, suspicion_verdict};
+use crate::engine::scheduled_event::{ScheduledEvent, suspicion_verdict};
 use crate::steer::interactive_run::InteractiveRun;
 
 /// Description of the next step of an [`InteractiveRun`].
@@ -149,8 +149,8 @@ impl<P: RecordableProtocol> InteractiveRun<'_, P> {
             ScheduledEvent::DetectorReport { observer, peer, suspect }
             | ScheduledEvent::FalseSuspicion { observer, peer, suspect, .. } => {
                 match suspicion_verdict(suspect) {
-                    Verdict::Suspect => format!("{observer} suspects {peer}"),
-                    Verdict::Trust => format!("{observer} trusts {peer}"),
+                    DetectorVerdict::Suspect => format!("{observer} suspects {peer}"),
+                    DetectorVerdict::Trust => format!("{observer} trusts {peer}"),
                 }
             }
             ScheduledEvent::Crash { process, .. } => format!("{process} crashes"),
@@ -166,7 +166,7 @@ impl<P: RecordableProtocol> InteractiveRun<'_, P> {
             ScheduledEvent::PartitionHeals { .. } => "the partition heals".to_owned(),
             ScheduledEvent::RequestArrival { process } => format!("a request arrives at {process}"),
             ScheduledEvent::UserMessage { message } => {
-                let message = world.run.traffic.get(message);
+                let message = world.run.user_traffic.get(message);
                 format!(
                     "the user of {} receives a message from the user of {}",
                     message.to, message.from

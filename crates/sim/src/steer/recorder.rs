@@ -27,7 +27,7 @@ pub(crate) struct TraceRecorder {
     /// trace.
     numbers: u64,
     /// Number of events that the processes have emitted for their users.
-    user_event_count: u64,
+    emitted_event_count: u64,
     /// Last recorded state of each process. `None` if neither the trace nor a property needs
     /// states.
     pub(crate) states: Option<StateRecorder>,
@@ -66,7 +66,7 @@ impl TraceRecorder {
             messages: Vec::new(),
             free: Vec::new(),
             numbers: 0,
-            user_event_count: 0,
+            emitted_event_count: 0,
             states: writes_states.then(StateRecorder::default),
         }
     }
@@ -107,7 +107,7 @@ impl TraceRecorder {
         if self.error.is_some() {
             return;
         }
-        self.user_event_count += u64::from(matches!(kind, RecordKind::Event(_)));
+        self.emitted_event_count += u64::from(matches!(kind, RecordKind::Event(_)));
         let record = Record { clock, ..Record::new(time, who, kind).in_session(session) };
         if let Some(judge) = &mut self.judge {
             judge.apply_record(&record);
@@ -159,8 +159,8 @@ impl TraceRecorder {
     }
 
     /// Returns the number of events that the processes have emitted for their users so far.
-    pub(crate) const fn user_event_count(&self) -> u64 {
-        self.user_event_count
+    pub(crate) const fn emitted_event_count(&self) -> u64 {
+        self.emitted_event_count
     }
 
     pub(crate) fn finish(mut self) -> Result<(), WriteError> {

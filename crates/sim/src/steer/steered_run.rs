@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use tenure_core::service::{mutex, office};
-use tenure_core::{ChannelOrder, Labelled, ProcessId, Protocol, TICKS_PER_UNIT, Verdict};
+use tenure_core::{ChannelOrder, DetectorVerdict, Labelled, ProcessId, Protocol, TICKS_PER_UNIT};
 use tenure_trace::{
     Action, ActionError, MessageSelector, RecordableProtocol, ScriptRunner, ServiceCommand,
     find_timer,
@@ -13,7 +13,7 @@ use crate::engine::delivery::Envelope;
 use crate::engine::delivery::{record_duplicate, record_loss};
 use crate::engine::events::ProcessAction;
 use crate::engine::lock_users::LockUserPhase;
-use crate::engine::schedule::ScheduledEvent;
+use crate::engine::scheduled_event::ScheduledEvent;
 use crate::engine::world::World;
 use crate::settings::distribution::MAX_TIME;
 
@@ -73,7 +73,7 @@ impl<P: RecordableProtocol> ScriptRunner for SteeredRun<'_, P> {
         }
         self.world.run.now = self.world.run.now.saturating_add(STEP_TICKS);
         self.world.prescribe_choices(std::mem::take(&mut self.drawn));
-        let done = self.try_perform(action);
+        let done = self.perform_now(action);
         let done = done.ok_or_else(|| ActionError::of_impossible_action::<P::Command>(action));
         self.world.prescribe_choices(VecDeque::new());
         done
@@ -105,7 +105,7 @@ impl<'a, P: RecordableProtocol> SteeredRun<'a, P> {
 
     /// Performs an action at the present time. Returns `None`, and changes nothing, if the action
     /// is impossible.
-    pub(crate) fn try_perform(&mut self, action: &Action) -> Option<()> {
+    pub(crate) fn perform_now(&mut self, action: &Action) -> Option<()> {
         match action {
             Action::Command(asking) => {
                 let command = self.up(asking.at).and_then(|_| P::Command::from_script(asking))?;
@@ -174,7 +174,12 @@ impl<'a, P: RecordableProtocol> SteeredRun<'a, P> {
         Some(())
     }
 
-    fn suspicion(&mut self, at: ProcessId, peer: ProcessId, verdict: Verdict) -> Option<()> {
+    fn suspicion(
+        &mut self,
+        at: ProcessId,
+        peer: ProcessId,
+        verdict: DetectorVerdict,
+    ) -> Option<()> {
         let observer = self.up(at)?;
         let exists = peer.0 < self.world.run.settings.size && peer != at;
         exists.then(|| {

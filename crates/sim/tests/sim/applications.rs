@@ -15,9 +15,13 @@ use tenure_algorithms::election::{
     Bully, ChangRoberts, Raft, RepairedChangRoberts, bully, chang_roberts, raft,
     repaired_chang_roberts,
 };
-use tenure_algorithms::mutex::{EntryDurations, NishioLiManning, RepairedRing, repaired_ring};
+use tenure_algorithms::mutex::{
+    ExpiringEntryDurations, NishioLiManning, RepairedRing, repaired_ring,
+};
 use tenure_core::monitors::{OnApplication, OneTreePerWave, TransactionAtomicity, WriteDurability};
-use tenure_core::service::{clock, commit, election, replication, with_election as service};
+use tenure_core::service::{
+    clock_synchronisation, commit, election, replicated_list, with_election as service,
+};
 use tenure_core::{
     ChannelOrder, Election, Monitor, Observation, ProcessId, Property, Rank, TICKS_PER_UNIT,
     Violation,
@@ -85,7 +89,7 @@ where
     for at in (UNIT..LAST_DISTURBANCE).step_by(2 * UNIT as usize) {
         for process in (0..size).map(ProcessId) {
             let value = at + u64::from(process.number());
-            let write = service::Command::Application(replication::Command::Write { value });
+            let write = service::Command::Application(replicated_list::Command::Write { value });
             simulation = simulation.with_command(at, process, write);
         }
     }
@@ -236,8 +240,8 @@ fn apart(seed: u64, most: u64) -> Option<String> {
             .with_monitor("together", OnApplication(together));
     for process in (0..4).map(ProcessId) {
         let to = i64::from(process.number()) * 1_000_000_000;
-        let set = service::Command::Application(clock::Command::Set { to });
-        let read = service::Command::Application(clock::Command::Read);
+        let set = service::Command::Application(clock_synchronisation::Command::Set { to });
+        let read = service::Command::Application(clock_synchronisation::Command::Read);
         simulation = simulation.with_command(0, process, set).with_command(END, process, read);
     }
     let report = simulation.run().unwrap();
@@ -252,7 +256,7 @@ struct CloseClocks {
     read: Vec<i64>,
 }
 
-impl Monitor<clock::Command, clock::Event> for CloseClocks {
+impl Monitor<clock_synchronisation::Command, clock_synchronisation::Event> for CloseClocks {
     fn property(&self) -> Property {
         Property::Custom("together")
     }
@@ -260,9 +264,11 @@ impl Monitor<clock::Command, clock::Event> for CloseClocks {
     fn observe(
         &mut self,
         at: ProcessId,
-        seen: Observation<'_, clock::Command, clock::Event>,
+        seen: Observation<'_, clock_synchronisation::Command, clock_synchronisation::Event>,
     ) -> Result<(), Violation> {
-        let Observation::Event(clock::Event::Shows { time }) = seen else { return Ok(()) };
+        let Observation::Event(clock_synchronisation::Event::Shows { time }) = seen else {
+            return Ok(());
+        };
         let far = self.read.iter().find(|other| other.abs_diff(*time) > self.most);
         if let Some(other) = far {
             let description = format!("{other} and {time} are far apart");
@@ -294,7 +300,7 @@ fn lost_token_is_regenerated_once() {
         let report = simulate::<P>(config, settings);
         assert_eq!(report.failures().next(), None, "seed {seed}");
         assert_eq!(report.blocked, [], "seed {seed}");
-        report.metrics.entered
+        report.metrics.entry_count
     }
     for seed in 1..=100 {
         // Each of the two survivors enters four times, and each of the three crashed processes
@@ -319,13 +325,13 @@ fn at_most_one_master_with_two_of_five_down() {
             let when = CrashTrigger::At(random.below(150) * UNIT);
             settings.faults.push(crash(process, when));
         }
-        let times = Some(EntryDurations::plain(3 * UNIT));
+        let times = Some(ExpiringEntryDurations::for_message_delay(3 * UNIT));
         let election = Raft::sum_config(raft::Config::plain(5, 3 * UNIT));
-        let config = coordinated::Config { election, times };
+        let config = coordinated::Config { election, entry_durations: times };
         let report = runs::simulate::<CoordinatedMember<Raft>>(config, settings);
         assert_eq!(report.failures().next(), None, "seed {seed}");
         assert_eq!(report.blocked, [], "seed {seed}: {:?}", report.ended);
-        assert!(report.metrics.entered >= 9, "seed {seed}: the three that are left");
+        assert!(report.metrics.entry_count >= 9, "seed {seed}: the three that are left");
     }
 }
 

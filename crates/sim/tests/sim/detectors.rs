@@ -4,7 +4,7 @@ use tenure_algorithms::compose::{WithDetector, with_detector};
 use tenure_algorithms::detector::heartbeat_detector::{HeartbeatDetector, TimeoutPolicy};
 use tenure_algorithms::detector::{heartbeat, phi_accrual};
 use tenure_core::{
-    Effects, Group, LocalTime, ProcessId, Protocol, TICKS_PER_UNIT, Timing, Verdict,
+    DetectorVerdict, Effects, Group, LocalTime, ProcessId, Protocol, TICKS_PER_UNIT, Timing,
 };
 use tenure_sim::{Chance, CrashTrigger, Distribution, Random, Settings, Simulation, Workload};
 
@@ -15,7 +15,7 @@ use crate::common::runs::{crash, seeded};
 struct Witness {
     booted: LocalTime,
     /// Received reports: the time in units, the reported peer, and the verdict.
-    heard: Vec<(u64, ProcessId, Verdict)>,
+    heard: Vec<(u64, ProcessId, DetectorVerdict)>,
 }
 
 impl Protocol for Witness {
@@ -36,7 +36,12 @@ impl Protocol for Witness {
 
     fn on_message(&mut self, _: ProcessId, (): (), _: &mut impl Effects<Self>) {}
 
-    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
+    fn on_suspicion(
+        &mut self,
+        peer: ProcessId,
+        verdict: DetectorVerdict,
+        fx: &mut impl Effects<Self>,
+    ) {
         let units = (fx.local_clock() - self.booted) / TICKS_PER_UNIT;
         self.heard.push((units, peer, verdict));
     }
@@ -45,11 +50,12 @@ impl Protocol for Witness {
 impl Witness {
     fn suspects(&self, peer: ProcessId) -> bool {
         let last = self.heard.iter().rfind(|(_, of, _)| *of == peer);
-        last.is_some_and(|(_, _, verdict)| *verdict == Verdict::Suspect)
+        last.is_some_and(|(_, _, verdict)| *verdict == DetectorVerdict::Suspect)
     }
 
     fn suspicions(&self) -> impl Iterator<Item = u64> + '_ {
-        let suspicions = self.heard.iter().filter(|(_, _, verdict)| *verdict == Verdict::Suspect);
+        let suspicions =
+            self.heard.iter().filter(|(_, _, verdict)| *verdict == DetectorVerdict::Suspect);
         suspicions.map(|(units, ..)| *units)
     }
 }
@@ -103,8 +109,8 @@ fn mistakes(witnesses: &[Witness], after: u64) -> (usize, usize) {
 /// suspicions after the time `after`, in units.
 fn max_suspicions_of_peer(witnesses: &[Witness], after: u64) -> usize {
     let of = |witness: &Witness, of: ProcessId| {
-        let late = |it: &&(u64, ProcessId, Verdict)| it.0 >= after && it.1 == of;
-        witness.heard.iter().filter(late).filter(|it| it.2 == Verdict::Suspect).count()
+        let late = |it: &&(u64, ProcessId, DetectorVerdict)| it.0 >= after && it.1 == of;
+        witness.heard.iter().filter(late).filter(|it| it.2 == DetectorVerdict::Suspect).count()
     };
     let peers = 0..witnesses.len();
     let all = witnesses
@@ -140,8 +146,11 @@ fn mistakes_end_under_partial_synchrony() {
 /// must still suspect live processes.
 #[test]
 fn mistakes_continue_without_adaptation() {
-    let config =
-        phi_accrual::Config { increment: 0, threshold: 1_000, ..phi_accrual::Config::default() };
+    let config = phi_accrual::Config {
+        increment: 0,
+        threshold_phi_thousandths: 1_000,
+        ..phi_accrual::Config::default()
+    };
     let late =
         (0..20).filter(|seed| mistakes(&run(&config, settings(4, *seed), 60_000), 40_000).1 > 0);
     assert_eq!(late.count(), 20);
@@ -179,7 +188,8 @@ fn phi_detects_crash_sooner_than_worst_case_heartbeat() {
 
 #[test]
 fn zero_threshold_always_suspects() {
-    let config = phi_accrual::Config { threshold: 0, ..phi_accrual::Config::default() };
+    let config =
+        phi_accrual::Config { threshold_phi_thousandths: 0, ..phi_accrual::Config::default() };
     for (place, witness) in run(&config, settings(4, 1), 5_000).iter().enumerate() {
         let peers = (0..4).filter(|peer| *peer != place as u32);
         assert!(peers.map(ProcessId).all(|peer| witness.suspects(peer)));
@@ -190,7 +200,11 @@ fn zero_threshold_always_suspects() {
 #[test]
 fn higher_threshold_reduces_mistakes_under_loss() {
     let count = |loss, threshold| {
-        let config = phi_accrual::Config { increment: 0, threshold, ..Default::default() };
+        let config = phi_accrual::Config {
+            increment: 0,
+            threshold_phi_thousandths: threshold,
+            ..Default::default()
+        };
         let runs = (0..40).map(|seed| {
             let mut settings = settings(4, seed);
             settings.network.loss = Chance::with_probability(loss);

@@ -124,7 +124,7 @@ fn steps_take_time_sequentially() {
     assert_eq!(alone.metrics.entry_delay.longest, 22_000_000);
     // With two concurrent requests, a process sends its second reply only after its first.
     let report = run(vec![1, 1], Distribution::ZERO);
-    assert_eq!(report.metrics.entries, [P1, ProcessId(1)]);
+    assert_eq!(report.metrics.entering_processes, [P1, ProcessId(1)]);
     assert!(report.metrics.entry_delay.longest >= 32_000_000, "{:?}", report.metrics);
 }
 
@@ -178,10 +178,10 @@ fn open_arrivals_queue_up() {
         Simulation::<Permission>::new(Rule::Stamps, settings).run().unwrap()
     };
     let relaxed = run(Distribution::units(100), 20);
-    assert_eq!(relaxed.metrics.entered, 40);
+    assert_eq!(relaxed.metrics.entry_count, 40);
     assert!(relaxed.finished_at_units() > 2000.0);
     let pressed = run(Distribution::exponential_units(1), 20);
-    assert_eq!(pressed.metrics.entered, 40);
+    assert_eq!(pressed.metrics.entry_count, 40);
     assert!(pressed.finished_at_units() < 300.0, "one entry after the other");
     assert!(!pressed.has_failed() && pressed.throughput() > relaxed.throughput());
 }
@@ -193,7 +193,7 @@ fn hot_process_enters_more_often() {
         ..Settings::new(4)
     };
     let report = Simulation::<Ring>::new((), settings).run().unwrap();
-    assert_eq!(report.metrics.entries, [ProcessId(2); 7]);
+    assert_eq!(report.metrics.entering_processes, [ProcessId(2); 7]);
 }
 
 #[test]

@@ -69,7 +69,7 @@ fn dijkstra_ring_locks_under_loss_from_any_state() {
         let drawn = Random::new(seed).permutation(2 * size);
         let state = |it: &[u32]| dijkstra_ring::State { own: it[0], left: it[1] };
         let start = drawn.chunks(2).map(state).collect();
-        let config = dijkstra_ring::Config { start, ..plain };
+        let config = dijkstra_ring::Config { initial_states: start, ..plain };
         let report = simulate::<DijkstraRing>(config, settings);
         assert_hold(&report, &["starvation-freedom"], &format!("seed {seed}"));
     }

@@ -84,7 +84,7 @@ fn message_beside_edges_violates_topology() {
         let mut settings = settings(5);
         let graph = Arc::new(graph);
         settings.network.graph = Some(NetworkGraph::direct(Arc::clone(&graph)));
-        settings.instrumentation.links = Some(LinksOnly::in_graph(graph));
+        settings.instrumentation.allowed_links = Some(LinksOnly::in_graph(graph));
         let config = raymond::Config::with_tree_shape(shape, 5);
         let report = simulate::<Raymond>(config, settings);
         let finding = report.finding(Property::Topology.name()).expect("a judgement").clone();

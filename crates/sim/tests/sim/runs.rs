@@ -42,7 +42,7 @@ fn serves_all_requests_at_expected_cost() {
         let settings = seeded(5, seed, Workload::entries(3), Distribution::between_units(1, 9));
         let report = permission(settings);
         assert_served(&report, &format!("seed {seed}"));
-        assert_eq!(report.metrics.entered, 15, "seed {seed}");
+        assert_eq!(report.metrics.entry_count, 15, "seed {seed}");
         assert_eq!(report.metrics.sent, 15 * 8, "seed {seed}");
     }
 }
@@ -124,7 +124,7 @@ fn election_that_no_process_starts_blocks_none() {
 fn run_ends_although_token_circulates() {
     let mut settings = Settings { workload: Workload::entries(2), ..Settings::new(4) };
     let report = Simulation::<Ring>::new((), settings.clone()).run().unwrap();
-    assert_eq!((report.ended, report.metrics.entered), (EndReason::Served, 8));
+    assert_eq!((report.ended, report.metrics.entry_count), (EndReason::Served, 8));
     assert_eq!(report.bypass_max, 1);
 
     settings.workload = Workload::default();
@@ -153,7 +153,7 @@ fn lost_token_blocks_all_waiters() {
     let mut settings = Settings { workload: Workload::entries(1), ..Settings::new(3) };
     settings.network.loss = tenure_sim::Chance::at_most(1.0, 1);
     let report = Simulation::<Ring>::new((), settings).run().unwrap();
-    assert_eq!(report.metrics.entered, 1);
+    assert_eq!(report.metrics.entry_count, 1);
     assert_eq!(report.blocked, [P2, ProcessId(2)]);
     let loss = report.faults.iter().find(|count| count.fault == "loss").unwrap();
     assert_eq!((loss.injected, loss.observed), (1, 1));
@@ -371,7 +371,7 @@ fn multiplying_messages_end_run() {
     let config = || raymond::Config::with_tree_shape(TreeShape::Star, 3);
     let run = |settings| unchecked::<Raymond>(config(), settings).run().unwrap();
     let report = run(settings.clone());
-    assert_eq!((report.ended, report.metrics.entered), (EndReason::Served, 27));
+    assert_eq!((report.ended, report.metrics.entry_count), (EndReason::Served, 27));
     settings.network.duplication = tenure_sim::Chance::with_probability(0.4);
     let report = run(settings);
     assert_eq!(report.ended, EndReason::Flooded);
@@ -387,7 +387,7 @@ fn application_causality_violates_only_wider_order() {
         let mut settings = Settings { seed, ..Settings::new(3) };
         settings.workload = talkative(2, Distribution::between_units(0, 20));
         settings.network.latency = Distribution::between_units(1, 9).into();
-        settings.instrumentation.order = GroupSizeCondition::Always;
+        settings.instrumentation.order_check = GroupSizeCondition::Always;
         let report = Simulation::<Ring>::new((), settings).run().unwrap();
         violated[0] += u32::from(is_violated(&report, "order"));
         violated[1] += u32::from(is_violated(&report, "order-with-messages"));
@@ -426,7 +426,7 @@ fn office_is_judged_as_lock_and_election() {
         let config = Bully::sum_config(election.clone()).into();
         let report = simulate::<CoordinatedMember<Bully>>(config, settings);
         assert_eq!(report.failures().next(), None, "seed {seed}");
-        assert_eq!(report.metrics.entered, 20, "seed {seed}");
+        assert_eq!(report.metrics.entry_count, 20, "seed {seed}");
         assert_eq!(report.leaders, [ProcessId(3)], "seed {seed}");
         for property in ["mutual-exclusion", "starvation-freedom", "progress", "agreement"] {
             assert!(report.judgement(property).is_some(), "{property}");

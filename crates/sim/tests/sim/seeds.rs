@@ -142,7 +142,7 @@ fn shrinks_failing_seed() {
     let seed = (1000..2000).find(|seed| fails(&large(*seed)).is_some()).expect("some seed fails");
     let shrunk = shrink(&large(seed), 5_000, fails).expect("it was just seen to fail");
     assert!(shrunk.settings.size == 2, "{:?}", shrunk.settings);
-    assert!(shrunk.report.metrics.entered <= 4, "{:?}", shrunk.settings);
+    assert!(shrunk.report.metrics.entry_count <= 4, "{:?}", shrunk.settings);
     assert!(shrunk.settings.seed <= 32, "{:?}", shrunk.settings);
     assert_eq!(shrunk.settings.network.loss, Chance::NEVER);
     assert_eq!(fails(&shrunk.settings), Some(shrunk.report));

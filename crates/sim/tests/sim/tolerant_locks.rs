@@ -65,7 +65,7 @@ fn survives_the_crash_of_all_but_one<P: SumMember<Sum: RecordableProtocol, Confi
             settings.faults = all_but_one(size, seed);
             let report = run::<P>(settings);
             assert_served(&report, &format!("n = {size}, seed {seed}"));
-            assert!(report.metrics.entered >= 3, "n = {size}, seed {seed}: the survivor's");
+            assert!(report.metrics.entry_count >= 3, "n = {size}, seed {seed}: the survivor's");
         }
     }
 }
@@ -95,7 +95,11 @@ where
         for seed in 0..100 {
             let (tolerant, plain) = (run::<P>(busy(size, 3, seed)), run::<Q>(busy(size, 3, seed)));
             assert_eq!(tolerant.failures().next(), None, "n = {size}, seed {seed}");
-            assert_eq!(tolerant.metrics.entered, u64::from(3 * size), "n = {size}, seed {seed}");
+            assert_eq!(
+                tolerant.metrics.entry_count,
+                u64::from(3 * size),
+                "n = {size}, seed {seed}"
+            );
             assert_eq!(tolerant.metrics.sent, plain.metrics.sent, "n = {size}, seed {seed}");
             assert_eq!(tolerant.finished_at, plain.finished_at, "n = {size}, seed {seed}");
         }
@@ -120,7 +124,7 @@ fn count_runs_with_two_inside<P: SumMember<Sum: RecordableProtocol, Config: Defa
         settings.beyond_assumptions = true;
         let report = run::<P>(settings);
         assert_hold(&report, &["starvation-freedom"], &format!("seed {seed}"));
-        assert_eq!(report.metrics.entered, 15, "seed {seed}");
+        assert_eq!(report.metrics.entry_count, 15, "seed {seed}");
         is_violated(&report, "mutual-exclusion")
     };
     (0..500).filter(one).count()

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use tenure_store::{
-    Bytes, Compare, CompareRelation, ComparedAttribute, Delete, KeySpan, Put, Range, SortOrder,
+    Bytes, Compare, CompareRelation, ComparedAttribute, Delete, KeySpan, Put, RangeRead, SortOrder,
     SortTarget, Txn, TxnOperation, WatchFilter,
 };
 
@@ -54,8 +54,8 @@ fn span(of: &Value) -> KeySpan {
     KeySpan { key: bytes(of, "key"), end: bytes(of, "range_end") }
 }
 
-pub(crate) fn range(of: &Value) -> Range {
-    Range {
+pub(crate) fn range(of: &Value) -> RangeRead {
+    RangeRead {
         span: span(of),
         revision: number(of, "revision"),
         limit: number(of, "limit"),

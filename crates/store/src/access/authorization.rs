@@ -8,7 +8,7 @@ use crate::claim::claim_key;
 use crate::command::{Command, Delete, Put, Txn, TxnOperation};
 use crate::error::Error;
 use crate::lease::LeaseId;
-use crate::range::Range;
+use crate::range::RangeRead;
 use crate::span::KeySpan;
 use crate::store::Store;
 
@@ -89,7 +89,7 @@ impl AccessControl {
     /// # Errors
     ///
     /// [`Error::UserEmpty`] or [`Error::PermissionDenied`].
-    pub fn authorize_range(&self, principal: &Principal, range: &Range) -> Result<(), Error> {
+    pub fn authorize_range(&self, principal: &Principal, range: &RangeRead) -> Result<(), Error> {
         self.authorize_read(principal, &range.span)
     }
 

@@ -3,7 +3,7 @@
 
 use tenure_store::{
     AccessChange, Bytes, Command, CommandResult, Delete, Enqueue, Error, KeySpan, LockMode,
-    Permission, Principal, Put, Range, Txn, TxnOperation,
+    Permission, Principal, Put, RangeRead, Txn, TxnOperation,
 };
 
 use crate::log::Log;
@@ -56,7 +56,7 @@ fn missing_permission_changes_nothing() {
     let delete = Delete { span: KeySpan::prefix("a"), prev_kv: false };
     assert_eq!(log.apply_as(&bob, Command::Delete(delete)).result, Err(Error::PermissionDenied));
     // All branches of a transaction are checked.
-    let failure = vec![TxnOperation::Range(Range::of(KeySpan::single("a/1")))];
+    let failure = vec![TxnOperation::Range(RangeRead::of(KeySpan::single("a/1")))];
     let txn = Txn { compare: vec![], success: vec![TxnOperation::Put(put("a/1"))], failure };
     assert_eq!(log.apply_as(&bob, Command::Txn(txn)).result, Err(Error::PermissionDenied));
     let access = Command::Access(AccessChange::Disable);

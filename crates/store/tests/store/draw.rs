@@ -2,8 +2,8 @@
 
 use tenure_store::{
     Bytes, Command, Compare, CompareRelation, ComparedAttribute, Delete, Enqueue, KeySpan,
-    LeaseCheckpoint, LeaseExpiry, LockMode, LogPosition, Put, Range, SortOrder, SortTarget, Txn,
-    TxnOperation,
+    LeaseCheckpoint, LeaseExpiry, LockMode, LogPosition, Put, RangeRead, SortOrder, SortTarget,
+    Txn, TxnOperation,
 };
 
 pub(crate) struct Draw<'a>(pub(crate) &'a [u8]);
@@ -73,7 +73,7 @@ impl Draw<'_> {
         Delete { span: self.span(), prev_kv: self.chance(2) }
     }
 
-    pub(crate) fn range(&mut self, now: u64) -> Range {
+    pub(crate) fn range(&mut self, now: u64) -> RangeRead {
         let target = [
             SortTarget::Key,
             SortTarget::Version,
@@ -83,7 +83,7 @@ impl Draw<'_> {
             SortTarget::Value,
         ];
         let order = [SortOrder::None, SortOrder::Ascend, SortOrder::Descend];
-        let mut range = Range::of(self.span());
+        let mut range = RangeRead::of(self.span());
         range.limit = self.below(4).into();
         range.revision = if self.chance(3) { self.revision(now) } else { 0 };
         (range.order, range.target) = (self.of(&order), self.of(&target));

@@ -2,7 +2,8 @@
 
 use tenure_store::{
     ApplyOutcome, Command, CommandResult, Delete, Enqueue, Error, KeySpan, LeaseChange,
-    LeaseCheckpoint, LeaseExpiry, LockMode, Put, Range, SortOrder, SortTarget, Txn, TxnOperation,
+    LeaseCheckpoint, LeaseExpiry, LockMode, Put, RangeRead, SortOrder, SortTarget, Txn,
+    TxnOperation,
 };
 
 use crate::log::Log;
@@ -16,7 +17,7 @@ impl Log {
     fn enqueue(&mut self, name: &str, lease: u64, mode: LockMode) -> (ApplyOutcome, bool) {
         let (name, value) = (name.into(), b"".into());
         let outcome = self.apply(Command::Enqueue(Enqueue { name, lease, mode, value }));
-        let Ok(CommandResult::Enqueued { is_held: inside, .. }) = outcome.result else {
+        let Ok(CommandResult::Enqueued { holds_lock: inside, .. }) = outcome.result else {
             panic!("{:?}", outcome.result)
         };
         (outcome, inside)
@@ -102,7 +103,7 @@ fn keys_of_one_revision_are_ordered_by_name() {
         (SortOrder::Descend, 2, &["a/x", "a/y"]),
     ] {
         let (span, target) = (KeySpan::prefix("a/"), SortTarget::Create);
-        let found = log.store.range(&Range { order, target, limit, ..Range::of(span) });
+        let found = log.store.range(&RangeRead { order, target, limit, ..RangeRead::of(span) });
         let found = found.expect("the revision is known");
         let read: Vec<_> = found.kvs.iter().map(|kv| kv.key.to_string()).collect();
         assert_eq!(read, keys, "{order:?}");
@@ -121,19 +122,23 @@ fn expiry_fails_after_renewal_or_change_of_leader() {
     let spared = |renewal_index| LeaseChange::ExpiryRejected { lease: 1, term: 1, renewal_index };
     let early =
         Command::Expire { term: 1, leases: vec![LeaseExpiry { lease: 1, renewal_index: 2 }] };
-    assert_eq!(log.apply(early).leases, vec![spared(2)]);
+    assert_eq!(log.apply(early).lease_changes, vec![spared(2)]);
     let expire =
         Command::Expire { term: 1, leases: vec![LeaseExpiry { lease: 1, renewal_index: 3 }] };
     log.at.term = 2;
-    assert_eq!(log.apply(expire.clone()).leases, vec![spared(3)], "the expiry of another leader");
+    assert_eq!(
+        log.apply(expire.clone()).lease_changes,
+        vec![spared(3)],
+        "the expiry of another leader"
+    );
     log.at.term = 1;
     let note = |lease, left, renewal_index| LeaseCheckpoint { lease, left, renewal_index };
     let notes = |leases| Command::Checkpoint { term: 1, leases };
     let part = log.apply(notes(vec![note(1, 4, 3), note(7, 4, 3)]));
-    assert_eq!(part.leases, vec![LeaseChange::Remaining { lease: 1, seconds: 4 }]);
+    assert_eq!(part.lease_changes, vec![LeaseChange::Remaining { lease: 1, seconds: 4 }]);
     assert_eq!(renewal_index(&log), 3, "a checkpoint does not renew");
     let expired = log.apply(expire);
-    assert_eq!(expired.result, Ok(CommandResult::Expired { leases: 1 }));
+    assert_eq!(expired.result, Ok(CommandResult::Expired { ended_lease_count: 1 }));
     assert_eq!((ended(&expired), granted(&expired)), (vec![1], vec![2]));
     assert_eq!(log.apply(Command::Revoke { lease: 1 }).result, Err(Error::LeaseNotFound));
 }
@@ -151,9 +156,9 @@ fn stale_checkpoint_of_renewed_lease_is_ignored() {
         leases: vec![LeaseCheckpoint { lease: 1, left, renewal_index: seen }],
     };
     let left = |seconds| vec![LeaseChange::Remaining { lease: 1, seconds }];
-    assert_eq!(log.apply(notes(4)).leases, left(4));
-    assert_eq!(log.apply(notes(ttl)).leases, left(ttl), "the full TTL renews in any case");
-    assert_eq!(log.apply(notes(3)).leases, vec![]);
+    assert_eq!(log.apply(notes(4)).lease_changes, left(4));
+    assert_eq!(log.apply(notes(ttl)).lease_changes, left(ttl), "the full TTL renews in any case");
+    assert_eq!(log.apply(notes(3)).lease_changes, vec![]);
     assert_eq!(log.store.lease(1).expect("the lease exists").left, ttl);
 }
 

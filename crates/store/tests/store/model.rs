@@ -7,8 +7,8 @@ use tenure_session::AccessMode;
 use tenure_store::{
     Bytes, Command, CommandResult, Delete, DeleteResult, Enqueue, Error, EventKind, KeySpan,
     KeyValue, LeaseChange, LeaseCheckpoint, LeaseExpiry, LockMode, LogPosition, Put, PutResult,
-    Range, RangeResult, SortOrder, SortTarget, Txn, TxnOperation, TxnOperationResult, TxnResult,
-    claim_key,
+    RangeRead, RangeResult, SortOrder, SortTarget, Txn, TxnOperation, TxnOperationResult,
+    TxnResult, claim_key,
 };
 
 use super::comparison::holds;
@@ -182,7 +182,7 @@ impl Model {
                 false => Err(Error::LeaseNotFound),
             },
             Command::Expire { term, leases } => {
-                Ok(CommandResult::Expired { leases: self.expire(*term, leases, step) })
+                Ok(CommandResult::Expired { ended_lease_count: self.expire(*term, leases, step) })
             }
             Command::Checkpoint { term, leases } => {
                 let is_current = *term == step.at.term;
@@ -232,7 +232,7 @@ impl Model {
         let name = enqueue.name.clone();
         let claim = tenure_store::Claim { name, key, lease, mode, fence };
         let inside = self.holders(&step.keys, &claim.name).contains(&claim.key);
-        Ok(CommandResult::Enqueued { claim, is_held: inside })
+        Ok(CommandResult::Enqueued { claim, holds_lock: inside })
     }
 
     fn note(&mut self, lease: u64, left: u64, step: &mut Step) {
@@ -382,7 +382,7 @@ impl Model {
         TxnResult { revision, succeeded, results }
     }
 
-    pub(crate) fn range(&self, range: &Range) -> Result<RangeResult, Error> {
+    pub(crate) fn range(&self, range: &RangeRead) -> Result<RangeResult, Error> {
         has_key(&range.span)?;
         match range.revision {
             0 => Ok(self.found(range, self.now(), self.revision())),
@@ -392,7 +392,7 @@ impl Model {
         }
     }
 
-    fn found(&self, range: &Range, keys: &Keys, revision: u64) -> RangeResult {
+    fn found(&self, range: &RangeRead, keys: &Keys, revision: u64) -> RangeResult {
         let all: Vec<&KeyValue> = keys.values().filter(|kv| range.span.contains(&kv.key)).collect();
         let count = all.len() as u64;
         if range.count_only {

@@ -7,7 +7,7 @@ use proptest::prelude::{ProptestConfig, any};
 use proptest::test_runner::{TestError, TestRunner};
 use tenure_store::{
     ApplyOutcome, Bytes, Claim, Command, CommandResult, Event, HistoryCompacted, KeySpan,
-    LeaseChange, LogPosition, PendingRead, Range, RangeResult, Store, StoreLimits, WatchFilter,
+    LeaseChange, LogPosition, PendingRead, RangeRead, RangeResult, Store, StoreLimits, WatchFilter,
 };
 
 use crate::draw::Draw;
@@ -53,7 +53,7 @@ fn compare_with_model(bytes: &[u8], mistake: Option<Mistake>) -> Result<(), Stri
         pending = store.collect_range(&range).ok().zip(model.range(&range).ok());
     }
     let keys: Keys = store
-        .range(&Range::of(KeySpan::all()))
+        .range(&RangeRead::of(KeySpan::all()))
         .map_err(|error| error.to_string())?
         .kvs
         .iter()
@@ -99,7 +99,7 @@ fn compare_outcome(
         texts.sort();
         texts
     };
-    let (ours, models) = (sorted(&outcome.leases), sorted(&changes_made.leases));
+    let (ours, models) = (sorted(&outcome.lease_changes), sorted(&changes_made.leases));
     expect_equal("the list of lease changes", &ours, &models, &context)
 }
 
@@ -127,7 +127,7 @@ fn compare_claims(
 
 /// Performs a random read on the store and on the model, and compares the results. Also compares
 /// the past events of the range. Returns the range that was read.
-fn compare_reads(draw: &mut Draw<'_>, store: &Store, model: &Model) -> Result<Range, String> {
+fn compare_reads(draw: &mut Draw<'_>, store: &Store, model: &Model) -> Result<RangeRead, String> {
     let range = draw.range(store.revision());
     let context = || format!("{range:?} of {:?}", model.now());
     expect_equal("the result of a read", &store.range(&range), &model.range(&range), context)?;

@@ -22,11 +22,11 @@ const MAX_PAUSE: u64 = 300;
 
 impl DiagramLayout {
     pub(super) fn place_columns(&mut self) {
-        let mut moments: Vec<(u64, u64)> = self.steps.iter().map(|step| step.moment).collect();
+        let mut moments: Vec<(u64, u64)> = self.steps.iter().map(|step| step.axis_order).collect();
         moments.sort_unstable();
         moments.dedup();
         for step in &mut self.steps {
-            step.column = moments.partition_point(|moment| *moment < step.moment);
+            step.column = moments.partition_point(|moment| *moment < step.axis_order);
         }
         let mut by_column: Vec<Vec<usize>> = vec![Vec::new(); moments.len()];
         for (place, step) in self.steps.iter().enumerate() {
@@ -55,7 +55,7 @@ impl DiagramLayout {
             }
             along.push(u32::try_from(place).unwrap_or(u32::MAX));
         }
-        self.along = along;
+        self.column_positions = along;
     }
 
     /// Returns the earliest permitted position of a step, in the unit of [`DiagramLayout::along`].
@@ -69,7 +69,7 @@ impl DiagramLayout {
             StepCause::Loses(arrow) | StepCause::Duplicates(arrow) => Some(arrow),
             _ => self.steps[step].received,
         };
-        let sent = about.and_then(|arrow| self.arrows[arrow].sent);
+        let sent = about.and_then(|arrow| self.arrows[arrow].sent_in_step);
         let sent = sent.map(|sent| u64::from(along[self.steps[sent].column]));
         own.max(sent).map_or(0, |before| before + MIN_STEP_GAP)
     }
@@ -85,8 +85,8 @@ impl DiagramLayout {
         let mut pauses = Vec::new();
         for (place, step) in self.steps.iter().enumerate() {
             let Some(at) = self.own(place) else { continue };
-            let before = latest[at.index()].replace(step.moment.0);
-            pauses.extend(before.map(|before| step.moment.0.saturating_sub(before)));
+            let before = latest[at.index()].replace(step.axis_order.0);
+            pauses.extend(before.map(|before| step.axis_order.0.saturating_sub(before)));
         }
         pauses.retain(|pause| *pause > 0);
         pauses.sort_unstable();

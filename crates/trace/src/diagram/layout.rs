@@ -25,19 +25,19 @@ pub struct DiagramLayout {
     /// Intervals in which a condition held at a process.
     pub spans: Vec<ConditionSpan>,
     /// Intervals in which the network was partitioned.
-    pub regions: Vec<PartitionSpan>,
+    pub partition_spans: Vec<PartitionSpan>,
     /// Violations of promised properties within the window.
     pub violation_marks: Vec<ViolationMark>,
     /// Number of records in the trace, inside and outside of the window.
-    pub records: u64,
+    pub record_count: u64,
     /// Range of the records in the window: the numbers of the first and the last record. `None` if
     /// the window contains no record.
-    pub shown: Option<(u64, u64)>,
+    pub shown_records: Option<(u64, u64)>,
     /// True if the trace contains records after the window.
     pub is_cut_off: bool,
     /// Position of each column on the time axis, in ascending order. The unit is a hundredth of the
     /// minimum distance of two steps of one process.
-    pub along: Vec<u32>,
+    pub column_positions: Vec<u32>,
 }
 
 /// Step of a process, event of the network, or note.
@@ -50,7 +50,7 @@ pub struct DiagramStep {
     /// the first record.
     pub time: u64,
     /// Number of the first record of the step, from 1.
-    pub record: u64,
+    pub first_record_number: u64,
     /// Cause of the step.
     pub cause: StepCause,
     /// Descriptions of the first record of the step, and of the events and sent messages that
@@ -76,7 +76,7 @@ pub struct DiagramStep {
     /// of the step, or the time of an earlier step on which this step depends if that time is
     /// later. The second number orders the steps with the same first number: it is larger in a
     /// dependent step.
-    pub moment: (u64, u64),
+    pub axis_order: (u64, u64),
     /// Index of the step's column. Steps with the same `moment` share a column.
     /// [`DiagramLayout::along`] contains the position of each column.
     pub column: usize,
@@ -93,7 +93,7 @@ pub enum StepCause {
     Receives,
     /// The process took a step, but the trace contains no record of its cause, or the step began
     /// before the window.
-    Acts,
+    UnknownCause,
     /// The process took a step for another reason, described in a few words, such as a command, a
     /// timer or a suspicion.
     OtherCause(String),
@@ -125,15 +125,15 @@ pub struct MessageArrow {
     pub layer: Layer,
     /// Number of the message's kind, from 0. Kinds are numbered in the order of their first
     /// messages in the trace.
-    pub kind: usize,
+    pub kind_index: usize,
     /// Values of the message fields that the diagram options select, as text. Empty if there are
     /// none.
-    pub description: String,
+    pub selected_fields: String,
     /// Index of the step that sent the message. `None` if the window contains no such step.
-    pub sent: Option<usize>,
+    pub sent_in_step: Option<usize>,
     /// Index of the step in which the message arrived or was lost. `None` if the window contains no
     /// such step.
-    pub ended: Option<usize>,
+    pub ended_in_step: Option<usize>,
     /// Outcome of the message.
     pub outcome: MessageOutcome,
     /// True if the message carries a token.
@@ -187,13 +187,13 @@ impl DiagramLayout {
 
     /// Returns the position of a step on the time axis, in the unit of [`DiagramLayout::along`].
     pub fn axis_position(&self, step: usize) -> u32 {
-        self.along.get(self.steps[step].column).copied().unwrap_or(0)
+        self.column_positions.get(self.steps[step].column).copied().unwrap_or(0)
     }
 
     /// Returns the position of the last column, at the right or lower end of the time axis. The
     /// unit is that of [`DiagramLayout::along`]. Returns 0 if there is no column.
     pub fn axis_end(&self) -> u32 {
-        self.along.last().copied().unwrap_or(0)
+        self.column_positions.last().copied().unwrap_or(0)
     }
 
     /// Formats the time of a step: in units of virtual time, or in milliseconds of real time.
@@ -251,10 +251,10 @@ impl DiagramLayout {
         let Header { algorithm, n, .. } = &self.header;
         let processes = if *n == 1 { "process" } else { "processes" };
         let mut caption = format!("{}, {n} {processes}", escape_invisible(algorithm));
-        if let Some((first, last)) = self.shown
+        if let Some((first, last)) = self.shown_records
             && (first > 1 || self.is_cut_off)
         {
-            caption += &format!(", events {first} to {last} of {}", self.records);
+            caption += &format!(", events {first} to {last} of {}", self.record_count);
         }
         caption
     }
@@ -285,9 +285,9 @@ impl DiagramStep {
 impl MessageArrow {
     /// Returns the label of the message's arrow: the name of the message and the requested fields.
     pub fn label(&self) -> String {
-        if self.description.is_empty() {
+        if self.selected_fields.is_empty() {
             return self.message.to_string();
         }
-        format!("{} {}", self.message, self.description)
+        format!("{} {}", self.message, self.selected_fields)
     }
 }

@@ -115,12 +115,12 @@ impl LayoutBuilder {
                 steps: Vec::new(),
                 arrows: Vec::new(),
                 spans: Vec::new(),
-                regions: Vec::new(),
+                partition_spans: Vec::new(),
                 violation_marks: Vec::new(),
-                records: 0,
-                shown: None,
+                record_count: 0,
+                shown_records: None,
                 is_cut_off: false,
-                along: Vec::new(),
+                column_positions: Vec::new(),
             },
         }
     }
@@ -129,8 +129,8 @@ impl LayoutBuilder {
     pub fn add_record(&mut self, record: &Record) {
         self.verifier.verify_record(record);
         self.has_ended |= record.kind == RecordKind::End;
-        self.layout.records += 1;
-        let number = self.layout.records;
+        self.layout.record_count += 1;
+        let number = self.layout.record_count;
         let start = *self.start.get_or_insert(record.time);
         let time = record.time.saturating_sub(start);
         if number == 1 {
@@ -139,8 +139,8 @@ impl LayoutBuilder {
         let shows = self.layout.options.window.contains_record(number, time, self.kept);
         if shows {
             self.kept += 1;
-            let first = self.layout.shown.map_or(number, |(first, _)| first);
-            self.layout.shown = Some((first, number));
+            let first = self.layout.shown_records.map_or(number, |(first, _)| first);
+            self.layout.shown_records = Some((first, number));
         } else if self.kept > 0 {
             self.layout.is_cut_off = true;
             return;
@@ -171,7 +171,7 @@ impl LayoutBuilder {
             }
         }
         let (spans, regions) = self.spans.finish();
-        let mut layout = DiagramLayout { spans, regions, ..self.layout };
+        let mut layout = DiagramLayout { spans, partition_spans: regions, ..self.layout };
         layout.place_columns();
         let verification = self.verifier.finish();
         layout.place_violation_marks(&verification, self.first);
@@ -253,7 +253,8 @@ impl LayoutBuilder {
                 if self.layout.header.clock == ClockUnit::Tick {
                     let process = &mut self.processes[at.index()];
                     (process.current, process.time) = (Current::Step(step), context.time);
-                    process.moment = step.map(|place| self.layout.steps[place].moment).max(after);
+                    process.moment =
+                        step.map(|place| self.layout.steps[place].axis_order).max(after);
                 }
                 step
             }
@@ -265,8 +266,8 @@ impl LayoutBuilder {
         for change in changes {
             self.spans.apply_change(at, change, step);
             self.change(step, |step| match change {
-                StateChange::Begins(ProcessCondition::Inside) => step.enters = true,
-                StateChange::Ends(ProcessCondition::Inside, _) => step.exits = true,
+                StateChange::ConditionBegins(ProcessCondition::Inside) => step.enters = true,
+                StateChange::ConditionEnds(ProcessCondition::Inside, _) => step.exits = true,
                 StateChange::LeaderChanges(leader) => step.leader = leader.or(step.leader),
                 _ => {}
             });
@@ -318,16 +319,16 @@ impl LayoutBuilder {
     ) {
         let key = MessageKey::of_received(at, message_record);
         let arrow = context.shows.then(|| self.arriving(key, at, message_record));
-        let sent = arrow.and_then(|arrow| self.layout.arrows[arrow].sent);
+        let sent = arrow.and_then(|arrow| self.layout.arrows[arrow].sent_in_step);
         if let Some(carried) = self.carried.get(&key) {
             let mine = &mut self.processes[at.index()].clock;
             mine.iter_mut().zip(carried).for_each(|(mine, theirs)| *mine = (*mine).max(*theirs));
         }
-        let after = sent.map(|sent| self.layout.steps[sent].moment);
+        let after = sent.map(|sent| self.layout.steps[sent].axis_order);
         let step = self.begin(at, context, StepCause::Receives, after);
         if let (Some(arrow), Some(place)) = (arrow, step) {
             let arrived = &mut self.layout.arrows[arrow];
-            (arrived.ended, arrived.outcome) = (step, MessageOutcome::Arrives);
+            (arrived.ended_in_step, arrived.outcome) = (step, MessageOutcome::Arrives);
             self.layout.steps[place].received = Some(arrow);
         }
         if events::carries_token(message_record) {
@@ -380,10 +381,10 @@ impl LayoutBuilder {
             to,
             message: escape_invisible(&message_record.message).into_owned().into(),
             layer: message_record.layer,
-            kind,
-            description: escape_invisible(&description).into_owned(),
-            sent,
-            ended: None,
+            kind_index: kind,
+            selected_fields: escape_invisible(&description).into_owned(),
+            sent_in_step: sent,
+            ended_in_step: None,
             outcome: MessageOutcome::UnderWay,
             carries_token: events::carries_token(message_record),
         });
@@ -405,11 +406,11 @@ impl LayoutBuilder {
             .copied();
         let place =
             open.unwrap_or_else(|| self.arrow((at, message_record.peer), message_record, None));
-        let sent = self.layout.arrows[place].sent;
-        let after = sent.map(|sent| self.layout.steps[sent].moment);
+        let sent = self.layout.arrows[place].sent_in_step;
+        let after = sent.map(|sent| self.layout.steps[sent].axis_order);
         let step = self.step(Some(at), context, StepCause::Loses(place), after);
         let lost = &mut self.layout.arrows[place];
-        (lost.ended, lost.outcome) = (step, MessageOutcome::Lost);
+        (lost.ended_in_step, lost.outcome) = (step, MessageOutcome::Lost);
     }
 
     fn duplicate(
@@ -424,10 +425,10 @@ impl LayoutBuilder {
         }
         let key = MessageKey::of_sent(at, message_record.session, message_record);
         let original = self.in_flight.get(&key).and_then(|known| known.first()).copied();
-        let sent = original.and_then(|place| self.layout.arrows[place].sent);
+        let sent = original.and_then(|place| self.layout.arrows[place].sent_in_step);
         let copy = self.arrow((at, message_record.peer), message_record, sent);
         self.in_flight.entry(key).or_default().push(copy);
-        let after = sent.map(|sent| self.layout.steps[sent].moment);
+        let after = sent.map(|sent| self.layout.steps[sent].axis_order);
         self.step(Some(at), context, StepCause::Duplicates(copy), after);
     }
 
@@ -467,7 +468,7 @@ impl LayoutBuilder {
                 return self.continue_step(at, context);
             }
             Current::Booting => description(&RecordKind::Boot),
-            _ => StepCause::Acts,
+            _ => StepCause::UnknownCause,
         };
         self.begin(at, context, cause, None)
     }
@@ -476,7 +477,7 @@ impl LayoutBuilder {
     /// clock of the whole step, and no number.
     fn continue_step(&mut self, at: ProcessId, context: RecordContext<'_>) -> Option<usize> {
         let numbered = self.numbered;
-        let step = self.begin_without_tick(at, context, StepCause::Acts, None);
+        let step = self.begin_without_tick(at, context, StepCause::UnknownCause, None);
         self.numbered = numbered;
         self.change(step, |step| step.number = None);
         step
@@ -514,7 +515,7 @@ impl LayoutBuilder {
         process.time = context.time;
         if let Some(place) = step {
             let step = &mut self.layout.steps[place];
-            process.moment = Some(step.moment);
+            process.moment = Some(step.axis_order);
             step.clock.clone_from(&process.clock);
         }
         step
@@ -546,7 +547,7 @@ impl LayoutBuilder {
         self.layout.steps.push(DiagramStep {
             at,
             time: context.time,
-            record: context.number,
+            first_record_number: context.number,
             cause: cause.with_escaped_text(),
             descriptions: vec![context.record.describe()],
             leader: None,
@@ -555,7 +556,7 @@ impl LayoutBuilder {
             agreement_events: Vec::new(),
             received: None,
             number: counts.then_some(self.numbered),
-            moment,
+            axis_order: moment,
             column: 0,
             clock: Vec::new(),
         });
@@ -581,5 +582,5 @@ struct RecordContext<'r> {
 }
 
 fn description(kind: &RecordKind) -> StepCause {
-    events::step_label(kind).map_or(StepCause::Acts, StepCause::OtherCause)
+    events::step_label(kind).map_or(StepCause::UnknownCause, StepCause::OtherCause)
 }

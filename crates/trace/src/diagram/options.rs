@@ -67,9 +67,9 @@ pub struct TraceWindow {
     /// Last time to show, counted like `from`.
     pub to: Option<u64>,
     /// Range of record numbers to show, from 1.
-    pub events: Option<RangeInclusive<u64>>,
+    pub record_numbers: Option<RangeInclusive<u64>>,
     /// Maximum number of records in the window. The window ends after this number of records.
-    pub most: Option<u64>,
+    pub max_records: Option<u64>,
 }
 
 impl TraceWindow {
@@ -84,7 +84,7 @@ impl TraceWindow {
     ) -> bool {
         self.from.is_none_or(|from| since_start >= from)
             && self.to.is_none_or(|to| since_start <= to)
-            && self.events.as_ref().is_none_or(|events| events.contains(&record_number))
-            && self.most.is_none_or(|most| kept_count < most)
+            && self.record_numbers.as_ref().is_none_or(|events| events.contains(&record_number))
+            && self.max_records.is_none_or(|most| kept_count < most)
     }
 }

@@ -51,14 +51,16 @@ impl SpanTracker {
 
     pub(super) fn apply_change(&mut self, at: ProcessId, change: StateChange, step: Option<usize>) {
         match change {
-            StateChange::Begins(condition) => {
+            StateChange::ConditionBegins(condition) => {
                 if condition == ProcessCondition::Inside {
                     self.first_inside.get_or_insert(at);
                     self.inside_since.insert(at, step);
                 }
                 self.begin(at, condition, step);
             }
-            StateChange::Ends(condition, _) => self.end_condition(at, condition.group(), step),
+            StateChange::ConditionEnds(condition, _) => {
+                self.end_condition(at, condition.group(), step)
+            }
             _ => {}
         }
     }

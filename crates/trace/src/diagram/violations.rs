@@ -19,10 +19,10 @@ pub struct ViolationMark {
     /// Index of the step that ended the conflict. In a conflict, several processes are inside the
     /// critical section, or lead, at the same time. `None` if the conflict did not end in the
     /// window, or if the property is not about a conflict.
-    pub until: Option<usize>,
+    pub conflict_end_step: Option<usize>,
     /// Processes in conflict, which are inside the critical section, or lead, at the same time.
     /// Empty if the property is not about a conflict.
-    pub processes: Vec<ProcessId>,
+    pub conflicting_processes: Vec<ProcessId>,
 }
 
 impl DiagramStep {
@@ -57,7 +57,13 @@ impl DiagramLayout {
         let description = crate::escaping::escape_invisible(name).into_owned();
         let property = Property::Custom("property");
         let (until, processes) = (None, Vec::new());
-        self.violation_marks.push(ViolationMark { property, description, step, until, processes });
+        self.violation_marks.push(ViolationMark {
+            property,
+            description,
+            step,
+            conflict_end_step: until,
+            conflicting_processes: processes,
+        });
     }
 
     /// Returns the index of the step in which a violation occurred. If several steps began at the
@@ -114,7 +120,13 @@ impl DiagramLayout {
         let until = holders.iter().filter_map(|span| span.until).min();
         let processes = holders.iter().map(|span| span.at).collect();
         let description = crate::escaping::escape_invisible(&violated.description).into_owned();
-        Some(ViolationMark { property: violated.property, description, step, until, processes })
+        Some(ViolationMark {
+            property: violated.property,
+            description,
+            step,
+            conflict_end_step: until,
+            conflicting_processes: processes,
+        })
     }
 
     pub(super) fn violation_lines(&self) -> impl Iterator<Item = String> {

@@ -105,9 +105,11 @@ impl Spans {
         }
         for change in changes {
             match change {
-                StateChange::Begins(ProcessCondition::Down | ProcessCondition::Stopped) => {}
-                StateChange::Begins(condition) => self.open(at, Some(condition)),
-                StateChange::Ends(condition, _) => self.end(at, condition),
+                StateChange::ConditionBegins(
+                    ProcessCondition::Down | ProcessCondition::Stopped,
+                ) => {}
+                StateChange::ConditionBegins(condition) => self.open(at, Some(condition)),
+                StateChange::ConditionEnds(condition, _) => self.end(at, condition),
                 _ => {}
             }
         }

@@ -130,7 +130,7 @@ impl LogStates {
                     let before = self.kept.insert(at, LogState::default());
                     stays = before.map(|_| 0);
                 }
-                StateChange::Crashes | StateChange::Leaves => {
+                StateChange::Crashes | StateChange::Terminates => {
                     let kept = self.kept.entry(at).or_default();
                     (kept.is_down, kept.leading_term) = (true, None);
                     stays = Some(kept.last_index());

@@ -9,7 +9,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::LazyLock;
 
 use tenure_core::service::{agreement, election, log, mutex};
-use tenure_core::{Fence, ProcessId, Term, Verdict};
+use tenure_core::{DetectorVerdict, Fence, ProcessId, Term};
 
 use crate::format::{CommandData, EventData, Record, RecordKind, Subject};
 
@@ -106,16 +106,16 @@ pub enum StateChange {
     /// list of changes contains the end of each condition that held, including `Down`.
     Recovers,
     /// The process ends normally. The conditions that hold do not end.
-    Leaves,
+    Terminates,
     /// A condition begins.
-    Begins(ProcessCondition),
+    ConditionBegins(ProcessCondition),
     /// A condition ends. The number is the time at which the condition began.
-    Ends(ProcessCondition, u64),
+    ConditionEnds(ProcessCondition, u64),
     /// The process reports its leader, which may be the same as before, or reports that it has no
     /// leader.
     LeaderChanges(Option<Term>),
     /// The failure detector of the process begins to suspect a peer, or to trust it again.
-    SuspicionChanges(ProcessId, Verdict),
+    SuspicionChanges(ProcessId, DetectorVerdict),
 }
 
 impl ProcessStates {
@@ -179,7 +179,7 @@ impl ProcessState {
             }
             RecordKind::End => {
                 self.status = ProcessStatus::Ended;
-                changes.push(StateChange::Leaves);
+                changes.push(StateChange::Terminates);
             }
             RecordKind::Stop if self.condition_start(ProcessCondition::Stopped).is_none() => {
                 self.begin(ProcessCondition::Stopped, time, changes);
@@ -189,8 +189,8 @@ impl ProcessState {
             RecordKind::Event(event) => self.on_event(event, record, changes),
             RecordKind::Suspicion { peer, verdict } => {
                 let news = match verdict {
-                    Verdict::Suspect => self.suspects.insert(*peer),
-                    Verdict::Trust => self.suspects.remove(peer),
+                    DetectorVerdict::Suspect => self.suspects.insert(*peer),
+                    DetectorVerdict::Trust => self.suspects.remove(peer),
                 };
                 changes.extend(news.then_some(StateChange::SuspicionChanges(*peer, *verdict)));
             }
@@ -222,7 +222,9 @@ impl ProcessState {
     /// Ends all conditions of the process, and forgets the state that a process loses in a crash.
     fn clear_volatile(&mut self, changes: &mut Vec<StateChange>) {
         changes.extend(
-            self.conditions.drain(..).map(|(condition, since)| StateChange::Ends(condition, since)),
+            self.conditions
+                .drain(..)
+                .map(|(condition, since)| StateChange::ConditionEnds(condition, since)),
         );
         let ProcessState { status, session, fence, .. } = *self;
         *self = ProcessState { status, session, fence, ..ProcessState::default() };
@@ -298,7 +300,7 @@ impl ProcessState {
     fn begin(&mut self, condition: ProcessCondition, time: u64, changes: &mut Vec<StateChange>) {
         self.end(condition.group(), changes);
         self.conditions.push((condition, time));
-        changes.push(StateChange::Begins(condition));
+        changes.push(StateChange::ConditionBegins(condition));
     }
 
     fn end(&mut self, group: ConditionGroup, changes: &mut Vec<StateChange>) {
@@ -306,7 +308,7 @@ impl ProcessState {
             self.conditions.iter().position(|(condition, _)| condition.group() == group)
         {
             let (condition, since) = self.conditions.swap_remove(place);
-            changes.push(StateChange::Ends(condition, since));
+            changes.push(StateChange::ConditionEnds(condition, since));
         }
     }
 }
@@ -336,8 +338,8 @@ mod tests {
 
     #[test]
     fn recognizes_crashes_of_all_writers() {
-        let inside = StateChange::Ends(ProcessCondition::Inside, 1);
-        let down = StateChange::Ends(ProcessCondition::Down, 2);
+        let inside = StateChange::ConditionEnds(ProcessCondition::Inside, 1);
+        let down = StateChange::ConditionEnds(ProcessCondition::Down, 2);
         for (dialect, expected) in [
             (
                 vec![(0, RecordKind::Crash), (1, RecordKind::Recover)],
@@ -378,7 +380,7 @@ mod tests {
             last,
             [
                 StateChange::LeaderChanges(Some(term)),
-                StateChange::Begins(ProcessCondition::Leading(3))
+                StateChange::ConditionBegins(ProcessCondition::Leading(3))
             ]
         );
         assert_eq!(process_state.leader, Some(term));
@@ -386,7 +388,10 @@ mod tests {
         let (process_state, last) = state_after(&[leads, follows]);
         assert_eq!(
             last,
-            [StateChange::Ends(ProcessCondition::Leading(3), 0), StateChange::LeaderChanges(None)]
+            [
+                StateChange::ConditionEnds(ProcessCondition::Leading(3), 0),
+                StateChange::LeaderChanges(None)
+            ]
         );
         assert_eq!((process_state.leader, process_state.conditions), (None, vec![]));
     }
@@ -396,7 +401,7 @@ mod tests {
         let (process_state, last) = state_after(&[(0, RecordKind::Crash), (0, entered())]);
         assert_eq!((last, process_state.conditions), (vec![], vec![(ProcessCondition::Down, 0)]));
         let (process_state, last) = state_after(&[(0, entered()), (0, RecordKind::End)]);
-        assert_eq!((last, process_state.is_down()), (vec![StateChange::Leaves], true));
+        assert_eq!((last, process_state.is_down()), (vec![StateChange::Terminates], true));
         assert_eq!(process_state.condition_start(ProcessCondition::Inside), Some(0));
     }
 }

@@ -3,13 +3,13 @@
 use serde::{Deserialize, Serialize};
 use tenure_core::{Fence, ProcessId};
 
-use crate::format::numbered;
+use crate::format::process_number;
 
 /// One access to the resource that the lock protects, as the resource records it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AccessRecord {
     /// Process that accesses the resource.
-    #[serde(with = "numbered")]
+    #[serde(with = "process_number")]
     pub by: ProcessId,
     /// Operation of the access: reading or writing.
     pub operation: AccessOperation,

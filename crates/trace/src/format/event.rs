@@ -3,12 +3,12 @@
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
-use tenure_core::{ProcessId, VectorClock, Verdict};
+use tenure_core::{DetectorVerdict, ProcessId, VectorClock};
 
 use crate::format::access::AccessRecord;
 use crate::format::memory_access::MemoryAccess;
 use crate::format::message_record::MessageRecord;
-use crate::format::numbered;
+use crate::format::process_number;
 use crate::format::service::{CommandData, EventData};
 use crate::format::subject::Subject;
 
@@ -80,7 +80,7 @@ pub enum RecordKind {
         /// Peer that the verdict concerns.
         peer: ProcessId,
         /// New verdict: the peer is suspected or trusted from now on.
-        verdict: Verdict,
+        verdict: DetectorVerdict,
     },
     /// The process drew a random number in its last step.
     Choice(RandomChoice),
@@ -208,9 +208,9 @@ pub struct RandomChoice {
 
 #[derive(Serialize, serde::Deserialize)]
 pub(crate) struct SuspicionData {
-    #[serde(with = "numbered")]
+    #[serde(with = "process_number")]
     pub(crate) peer: ProcessId,
-    pub(crate) verdict: Verdict,
+    pub(crate) verdict: DetectorVerdict,
 }
 
 impl Serialize for Record {

@@ -11,7 +11,7 @@ use tenure_core::{Layer, ProcessId, VectorClock};
 use crate::format::event::SuspicionData;
 use crate::format::event::{Record, RecordKind};
 use crate::format::message_record::MessageRecord;
-use crate::format::numbered;
+use crate::format::process_number;
 use crate::format::service::{CommandData, EventData};
 use crate::format::subject::Subject;
 
@@ -98,7 +98,7 @@ fn decode_kind(
 /// Message record without the content of the message. The parser skips the content.
 #[derive(Deserialize)]
 struct MessageWithoutContent {
-    #[serde(with = "numbered")]
+    #[serde(with = "process_number")]
     peer: ProcessId,
     layer: Layer,
     message: Cow<'static, str>,
@@ -118,7 +118,7 @@ fn message_record(data: &RawValue, contents: ContentHandling) -> Result<MessageR
 fn sides(data: &RawValue) -> Result<Vec<Vec<ProcessId>>, Error> {
     let sides: Vec<Vec<u64>> = from_str(data.get())?;
     let process = |number: &u64| {
-        numbered::process_from_number(*number)
+        process_number::process_from_number(*number)
             .ok_or_else(|| Error::custom("processes are numbered from 1"))
     };
     sides.iter().map(|side| side.iter().map(process).collect()).collect()
@@ -128,7 +128,7 @@ fn sides(data: &RawValue) -> Result<Vec<Vec<ProcessId>>, Error> {
 mod tests {
     use serde_json::json;
     use tenure_core::service::{election, mutex, office, stream};
-    use tenure_core::{Fence, Term, Verdict};
+    use tenure_core::{DetectorVerdict, Fence, Term};
 
     use super::*;
     use crate::format::access::{AccessOperation, AccessRecord};
@@ -181,7 +181,7 @@ mod tests {
             RecordKind::Drop(message_record()),
             RecordKind::Duplicate(message_record()),
             RecordKind::Timer("Resend".into()),
-            RecordKind::Suspicion { peer: ProcessId(2), verdict: Verdict::Trust },
+            RecordKind::Suspicion { peer: ProcessId(2), verdict: DetectorVerdict::Trust },
             RecordKind::Mute,
             RecordKind::Unsaved,
             RecordKind::Crash,

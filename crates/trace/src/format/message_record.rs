@@ -6,14 +6,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tenure_core::{Labelled, Layer, ProcessId};
 
-use crate::format::numbered;
+use crate::format::process_number;
 
 /// A message in a record of one process, which is the sender or the receiver.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MessageRecord {
     /// Process at the other end of the link. In the records `send`, `drop` and `duplicate`, this
     /// process is the receiver. In the record `receive`, this process is the sender.
-    #[serde(with = "numbered")]
+    #[serde(with = "process_number")]
     pub peer: ProcessId,
     /// Protocol layer to which the message belongs, for instance the lock or the failure detector.
     pub layer: Layer,

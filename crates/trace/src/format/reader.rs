@@ -10,7 +10,7 @@ use crate::format::event::Record;
 use crate::format::header::{ClockUnit, Header, TRACE_FORMAT_VERSION};
 use crate::format::limits::ReadLimits;
 use crate::format::line::{ContentHandling, decode_record};
-use crate::format::named::unknown_process_error;
+use crate::format::process_check::unknown_process_error;
 
 /// Default maximum length of a line, in bytes. [`ReadLimits`] may permit longer
 /// lines. The lines that Tenure writes are much shorter.

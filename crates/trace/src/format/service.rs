@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tenure_core::service::{
-    agreement, clock, commit, election, mutex, office, replication, stream, tree, with_election,
+    agreement, clock_synchronisation, commit, election, leader_tree, mutex, office,
+    replicated_list, stream, with_election,
 };
 use tenure_core::{Fence, ProcessId, Term};
 
@@ -64,13 +65,13 @@ pub enum EventData {
 #[serde(untagged)]
 pub enum ApplicationCommand {
     /// Command to the clock synchronisation.
-    Clock(clock::Command),
+    Clock(clock_synchronisation::Command),
     /// Command to a replicated list.
-    Replication(replication::Command),
+    Replication(replicated_list::Command),
     /// Command to a transaction service.
     Commit(commit::Command),
     /// Command to a spanning tree.
-    Tree(tree::Command),
+    Tree(leader_tree::Command),
 }
 
 /// Event of a service that an elected leader provides.
@@ -78,13 +79,13 @@ pub enum ApplicationCommand {
 #[serde(untagged)]
 pub enum ApplicationEvent {
     /// Event of the clock synchronisation.
-    Clock(clock::Event),
+    Clock(clock_synchronisation::Event),
     /// Event of a replicated list.
-    Replication(replication::Event),
+    Replication(replicated_list::Event),
     /// Event of a transaction service.
     Commit(commit::Event),
     /// Event of a spanning tree.
-    Tree(tree::Event),
+    Tree(leader_tree::Event),
 }
 
 impl CommandData {

@@ -7,7 +7,7 @@ use serde::de::{Error, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use tenure_core::ProcessId;
 
-use crate::format::numbered;
+use crate::format::process_number;
 
 /// Subject of a record: a process, the resource or the parent. The parent is the program that runs
 /// the experiment. A trace contains a process as its number, which counts from 1. It contains the
@@ -53,7 +53,7 @@ impl fmt::Display for Subject {
 impl Serialize for Subject {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         match self {
-            Subject::Process(process) => numbered::serialize(process, to),
+            Subject::Process(process) => process_number::serialize(process, to),
             Subject::Resource => to.serialize_str("resource"),
             Subject::Parent => to.serialize_str("parent"),
         }
@@ -71,7 +71,7 @@ impl<'de> Deserialize<'de> for Subject {
             }
 
             fn visit_u64<E: Error>(self, number: u64) -> Result<Subject, E> {
-                let process = numbered::process_from_number(number);
+                let process = process_number::process_from_number(number);
                 process
                     .map(Subject::Process)
                     .ok_or_else(|| E::custom("processes are numbered from 1"))

@@ -4,14 +4,14 @@ use std::collections::{HashMap, VecDeque};
 
 use serde::Serialize;
 use tenure_core::service::mutex;
-use tenure_core::{Fence, ProcessId, Term, Verdict};
+use tenure_core::{DetectorVerdict, Fence, ProcessId, Term};
 
 use super::notable_events::{NotableEvent, RecentEvents};
 use super::strip::{ConditionTimeSpan, RecentHistory, TimelineStrip, millis_since};
 use crate::fold::process_state::{
     ProcessCondition, ProcessState, ProcessStates, ProcessStatus, StateChange,
 };
-use crate::format::named::unknown_process_error;
+use crate::format::process_check::unknown_process_error;
 use crate::format::{AccessRecord, Record, RecordKind, Subject};
 
 /// Duration over which rates are averaged, in nanoseconds. The duration is shorter at the
@@ -196,8 +196,8 @@ impl LiveView {
             changes.contains(&StateChange::Crashes) || changes.contains(&StateChange::Recovers);
         for change in changes {
             match change {
-                StateChange::Ends(ProcessCondition::Waiting, _) if cut_short => {}
-                StateChange::Ends(condition, from) => {
+                StateChange::ConditionEnds(ProcessCondition::Waiting, _) if cut_short => {}
+                StateChange::ConditionEnds(condition, from) => {
                     let until = Some(record.time);
                     self.recent.push_ended_span(ConditionTimeSpan {
                         process: at,
@@ -210,8 +210,8 @@ impl LiveView {
                 StateChange::Recovers => self.add_news(record, "recover", Some(at)),
                 StateChange::SuspicionChanges(peer, verdict) => {
                     match verdict {
-                        Verdict::Suspect => self.suspicions.insert((at, peer), record.time),
-                        Verdict::Trust => self.suspicions.remove(&(at, peer)),
+                        DetectorVerdict::Suspect => self.suspicions.insert((at, peer), record.time),
+                        DetectorVerdict::Trust => self.suspicions.remove(&(at, peer)),
                     };
                     self.add_news(record, "suspicion", Some(at));
                 }

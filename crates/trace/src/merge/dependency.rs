@@ -33,7 +33,7 @@ pub(super) enum Dependency {
     Sending(MessageKey),
     /// All records that a process wrote in one of its sessions. The fields are the process and the
     /// number of the session.
-    Writing(ProcessId, u64),
+    SessionRecords(ProcessId, u64),
     /// The record that a process crashed. The fields are the process and the time of the crash.
     Crashing(ProcessId, u64),
 }
@@ -46,7 +46,7 @@ pub(super) fn satisfied_dependencies(
 ) -> impl Iterator<Item = Dependency> + use<> {
     let at = record.process.process();
     let writing =
-        at.filter(|_| written_by_process).map(|at| Dependency::Writing(at, record.session));
+        at.filter(|_| written_by_process).map(|at| Dependency::SessionRecords(at, record.session));
     let more = at.and_then(|at| match &record.kind {
         RecordKind::Send(message_record) => {
             Some(Dependency::Sending(MessageKey::of_sent(at, record.session, message_record)))

@@ -67,7 +67,7 @@ impl MergeState {
                 }
                 true
             }
-            Dependency::Writing(..) => {
+            Dependency::SessionRecords(..) => {
                 let left =
                     self.pending.get(&dependency).map_or(0, |pending| pending.saturating_sub(1));
                 if left > 0 {

@@ -274,7 +274,7 @@ impl<F: RecordSource> RecordMerger<F> {
                 self.sending(MessageKey::of_received(at, message_record))
             }
             RecordKind::Crash if !by_process => {
-                let writing = Dependency::Writing(at, session);
+                let writing = Dependency::SessionRecords(at, session);
                 let writes = self.merge_state.is_pending(writing)
                     || self.look_ahead(Some(writing), |source| source == TraceSource::Node)?;
                 Ok(writes.then_some(writing))

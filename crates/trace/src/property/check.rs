@@ -130,7 +130,7 @@ impl<'a> ExpressionChecker<'a> {
         match self.typed(node)? {
             Typed::Process(who) => Ok(who),
             Typed::State(path, _) => {
-                self.uses.identities = true;
+                self.uses.process_identities = true;
                 Ok(ProcessTerm::InState(path))
             }
             other => {
@@ -167,12 +167,12 @@ impl<'a> ExpressionChecker<'a> {
     }
 
     fn process(&mut self, number: u32, span: &TextSpan) -> Result<ProcessTerm, PropertyError> {
-        let size = self.vocabulary.size;
+        let size = self.vocabulary.group_size;
         if number == 0 || number > size {
             let remedy = format!("the group is P1 to P{size}");
             return Err(self.error(span, format!("unknown process P{number}"), remedy));
         }
-        self.uses.identities = true;
+        self.uses.process_identities = true;
         Ok(ProcessTerm::Fixed(number - 1))
     }
 
@@ -277,19 +277,19 @@ impl<'a> ExpressionChecker<'a> {
                 Typed::Condition(Condition::Fact(fact, self.process_term(first)?))
             }
             PredicateMeaning::Leader => {
-                (self.uses.leaders, self.uses.identities) = (true, true);
+                (self.uses.leaders, self.uses.process_identities) = (true, true);
                 Typed::Process(ProcessTerm::LeaderOf(Box::new(self.process_term(first)?)))
             }
             PredicateMeaning::Term => {
                 self.uses.leaders = true;
-                Typed::Number(NumberTerm::Term(self.process_term(first)?))
+                Typed::Number(NumberTerm::ElectionTerm(self.process_term(first)?))
             }
             PredicateMeaning::Fence => {
                 self.uses.fences = true;
                 Typed::Number(NumberTerm::Fence(self.process_term(first)?))
             }
             PredicateMeaning::Suspects => {
-                self.uses.failures = true;
+                self.uses.crashes_or_suspicions = true;
                 let (at, peer) = (self.process_term(first)?, self.process_term(&arguments[1])?);
                 Typed::Condition(Condition::Suspects(at, peer))
             }
@@ -312,8 +312,8 @@ impl<'a> ExpressionChecker<'a> {
                 self.uses.events = true
             }
             ProcessPredicate::Waiting | ProcessPredicate::Inside => self.uses.phases = true,
-            ProcessPredicate::Leads | ProcessPredicate::Elected => self.uses.leaders = true,
-            ProcessPredicate::Crashed => self.uses.failures = true,
+            ProcessPredicate::Leads | ProcessPredicate::KnowsLeader => self.uses.leaders = true,
+            ProcessPredicate::Crashed => self.uses.crashes_or_suspicions = true,
         }
     }
 
@@ -484,7 +484,7 @@ impl<'a> ExpressionChecker<'a> {
         right: &SyntaxNode,
     ) -> Result<Condition, PropertyError> {
         let who = self.process_term(left)?;
-        self.uses.identities = true;
+        self.uses.process_identities = true;
         match self.typed(right)? {
             Typed::State(path, _) => Ok(Condition::Contains(path, who)),
             other => {
@@ -514,11 +514,11 @@ impl<'a> ExpressionChecker<'a> {
             (Typed::State(path, shape), Typed::Process(who))
             | (Typed::Process(who), Typed::State(path, shape)) => {
                 self.ensure_process_possible(node, shape, &who)?;
-                self.uses.identities = true;
+                self.uses.process_identities = true;
                 Condition::State(path, ComparedValue::Process(who))
             }
             (Typed::State(path, _), Typed::State(other, _)) => {
-                (self.uses.state_numbers, self.uses.identities) = (true, true);
+                (self.uses.state_numbers, self.uses.process_identities) = (true, true);
                 Condition::State(path, ComparedValue::State(other))
             }
             (Typed::State(path, _), Typed::Number(number) | Typed::Messages(number))
@@ -527,7 +527,7 @@ impl<'a> ExpressionChecker<'a> {
                 Condition::Compare(Relation::Equal, NumberTerm::InState(path), number)
             }
             (Typed::Process(left), Typed::Process(right)) => {
-                self.uses.identities = true;
+                self.uses.process_identities = true;
                 Condition::Same(left, right)
             }
             (

@@ -121,7 +121,7 @@ impl ExpressionProperty {
         let ExpressionChecker { variables, free, uses, .. } = checker;
         let text = text.trim().to_owned();
         let name = interned(format!("{form} {text}"));
-        let size = vocabulary.size;
+        let size = vocabulary.group_size;
         Ok(ExpressionProperty { form, text, name, condition, target, variables, free, size, uses })
     }
 
@@ -169,7 +169,7 @@ impl ExpressionProperty {
     /// Returns which facts about commands and events the property reads, such as leaders or fences.
     pub const fn tracked_facts(&self) -> FactSelection {
         let PropertyInputs { phases, leaders, fences, .. } = self.uses;
-        FactSelection { phases, leaders, fences, elects: false }
+        FactSelection { phases, leaders, fences, is_election_only: false }
     }
 
     /// Returns one binding for each combination of values of the free variables. The variables that

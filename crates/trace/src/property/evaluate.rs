@@ -115,7 +115,7 @@ impl<V: StateView + ?Sized> ExpressionEvaluator<'_, V> {
             ProcessPredicate::Waiting => facts.waiting,
             ProcessPredicate::Inside => facts.inside,
             ProcessPredicate::Leads => facts.leader.is_some_and(|leader| leader.0 == at),
-            ProcessPredicate::Elected => facts.leader.is_some(),
+            ProcessPredicate::KnowsLeader => facts.leader.is_some(),
             ProcessPredicate::Crashed => self.view.is_crashed(at),
         }
     }
@@ -149,7 +149,7 @@ impl<V: StateView + ?Sized> ExpressionEvaluator<'_, V> {
                 }
                 sum
             }
-            NumberTerm::Term(who) => {
+            NumberTerm::ElectionTerm(who) => {
                 let at = self.process_of(who)?;
                 self.view.services().process(at).term.into()
             }

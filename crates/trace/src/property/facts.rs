@@ -27,7 +27,7 @@ pub struct FactSelection {
     pub fences: bool,
     /// True if the service is an election without a lock. A process then waits from its request, or
     /// from the loss of its leader, until it learns of a leader.
-    pub elects: bool,
+    pub is_election_only: bool,
 }
 
 impl FactSelection {
@@ -37,14 +37,14 @@ impl FactSelection {
             phases: true,
             leaders: true,
             fences: true,
-            elects: FactSelection::is_election_only(service),
+            is_election_only: FactSelection::is_election_only(service),
         }
     }
 
     /// Returns the empty selection of facts about this service.
     pub const fn none(service: Service) -> Self {
         let elects = FactSelection::is_election_only(service);
-        FactSelection { phases: false, leaders: false, fences: false, elects }
+        FactSelection { phases: false, leaders: false, fences: false, is_election_only: elects }
     }
 
     /// Returns the union of the two selections.
@@ -54,7 +54,7 @@ impl FactSelection {
             phases: self.phases || other.phases,
             leaders: self.leaders || other.leaders,
             fences: self.fences || other.fences,
-            elects: self.elects || other.elects,
+            is_election_only: self.is_election_only || other.is_election_only,
         }
     }
 
@@ -121,7 +121,8 @@ impl ServiceFacts {
     pub fn on_command(&mut self, at: ProcessId, command: &CommandData) {
         let (tracked, mine) = (self.tracked, &mut self.processes[at.index()]);
         let enters = command.mutex() == Some(&mutex::Command::Enter);
-        let elects = command.election() == Some(&election::Command::Elect) && tracked.elects;
+        let elects =
+            command.election() == Some(&election::Command::Elect) && tracked.is_election_only;
         mine.waiting |= tracked.phases && (enters || elects);
     }
 
@@ -140,11 +141,11 @@ impl ServiceFacts {
         }
         match event.election() {
             Some(election::Event::Elected { leader, term }) => {
-                mine.waiting &= !tracked.elects;
+                mine.waiting &= !tracked.is_election_only;
                 mine.set_leader(tracked, Some((*leader, term.number)));
             }
             Some(election::Event::Deposed { .. }) => {
-                mine.waiting |= tracked.phases && tracked.elects;
+                mine.waiting |= tracked.phases && tracked.is_election_only;
                 mine.set_leader(tracked, None);
             }
             None => {}

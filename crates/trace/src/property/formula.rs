@@ -38,7 +38,7 @@ pub(super) enum ProcessPredicate {
     Waiting,
     Inside,
     Leads,
-    Elected,
+    KnowsLeader,
     Crashed,
 }
 
@@ -60,7 +60,7 @@ pub(super) enum NumberTerm {
     Constant(i128),
     /// Sum of terms. A term with [`Sign::Minus`] is subtracted.
     Sum(Vec<(Sign, NumberTerm)>),
-    Term(ProcessTerm),
+    ElectionTerm(ProcessTerm),
     Fence(ProcessTerm),
     InState(StatePath),
     /// Number of assignments of values to the listed variables, given by their indices, for which
@@ -125,7 +125,7 @@ pub(super) struct MessagePattern {
 impl PropertyInputs {
     /// Returns true if the property reads nothing but commands and events of services.
     pub const fn reads_services_only(self) -> bool {
-        !(self.failures || self.states || self.sent || self.in_flight)
+        !(self.crashes_or_suspicions || self.states || self.sent || self.in_flight)
     }
 
     /// Returns true if the property reads messages: messages in flight, or messages that a step
@@ -153,11 +153,11 @@ pub struct PropertyInputs {
     /// True if the property reads messages in flight.
     pub in_flight: bool,
     /// True if the property reads whether processes are down or suspected.
-    pub failures: bool,
+    pub crashes_or_suspicions: bool,
     /// True if the property reads states of processes.
     pub states: bool,
     /// True if the property compares numbers that are parts of states.
     pub state_numbers: bool,
     /// True if the property names processes or compares them.
-    pub identities: bool,
+    pub process_identities: bool,
 }

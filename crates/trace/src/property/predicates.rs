@@ -61,7 +61,7 @@ pub(super) const PREDICATES: [Predicate; 16] = [
     fact("inside", "inside(p)", ProcessPredicate::Inside, Needs::Lock),
     fact("waiting", "waiting(p)", ProcessPredicate::Waiting, Needs::Requests),
     fact("leads", "leads(p)", ProcessPredicate::Leads, Needs::Leaders),
-    fact("elected", "elected(p)", ProcessPredicate::Elected, Needs::Leaders),
+    fact("elected", "elected(p)", ProcessPredicate::KnowsLeader, Needs::Leaders),
     fact("crashed", "crashed(p)", ProcessPredicate::Crashed, Needs::Nothing),
     other("leader", "leader(p)", PredicateMeaning::Leader, Needs::Leaders),
     other("term", "term(p)", PredicateMeaning::Term, Needs::Leaders),

@@ -14,7 +14,7 @@ use crate::state::TYPE_KEY;
 #[derive(Clone, Debug)]
 pub struct Vocabulary {
     /// Number of processes.
-    pub size: u32,
+    pub group_size: u32,
     /// Service of the algorithm, which determines the predicates that are available.
     pub service: Service,
     /// Names of the messages; `None` if they are unknown, so that any name is accepted.
@@ -43,7 +43,7 @@ impl Vocabulary {
     /// [`Vocabulary::learn`] extends them.
     pub fn new(size: u32, service: Service) -> Self {
         let (messages, states) = (Some(BTreeSet::new()), Some(StateShape::default()));
-        Vocabulary { size, service, messages, states }
+        Vocabulary { group_size: size, service, messages, states }
     }
 
     /// Adds the names of the messages and the shapes of the states in the records of a sample run.

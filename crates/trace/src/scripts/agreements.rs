@@ -24,7 +24,7 @@ macro_rules! agreement_commands {
         $(
             impl ServiceCommand for $service::Command {
                 const SERVICE: Service = Service::$Service;
-                const WORDS: &'static [(&'static str, Self)] =
+                const ONE_WORD_COMMANDS: &'static [(&'static str, Self)] =
                     &[$(($word, $service::Command::$plain)),*];
 
                 $(fn from_script($script_command: &ScriptCommand) -> Option<Self> {
@@ -267,8 +267,7 @@ mod tests {
         for service in Service::AGREEMENTS {
             let mut checked = 0;
             for at in [0, 1, 2].map(ProcessId) {
-                let user_config =
-                    UserModelConfig { service: *service, at, size: 3, command_count: 1 };
+                let user_config = UserModelConfig { service: *service, at, size: 3, work_count: 1 };
                 let Some(command) = User::first_command(&user_config) else { continue };
                 let said = command.to_script(at);
                 assert_eq!(agreement::Command::from_script(&said), Some(command.clone()));

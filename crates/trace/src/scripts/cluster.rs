@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, VecDeque};
 use std::mem;
 
 use tenure_core::{
-    ChannelOrder, EffectBuffer, Environment, Group, Input, Labelled, Layer, LocalTime, Observation,
-    ProcessId, Protocol, TimerChange, Verdict,
+    ChannelOrder, DetectorVerdict, EffectBuffer, Environment, Group, Input, Labelled, Layer,
+    LocalTime, Observation, ProcessId, Protocol, TimerChange,
 };
 
 use crate::scripts::process_timers::{ProcessTimers, TimerDueTime};
@@ -27,7 +27,7 @@ pub(crate) const MAX_STEPS: u32 = 10_000;
 pub struct TestCluster<P: Protocol> {
     places: Vec<ProcessSlot<P>>,
     configs: Vec<P::Config>,
-    pub(crate) order: ChannelOrder,
+    pub(crate) channel_order: ChannelOrder,
     /// Messages in flight on all links, from the oldest to the newest.
     pub(crate) in_flight: Vec<InFlightMessage<P::Message>>,
     /// Groups of processes into which the current partition splits the network. Empty if there is
@@ -47,7 +47,7 @@ pub struct TestCluster<P: Protocol> {
     lines: Option<Vec<String>>,
     /// Actions performed so far. In place of an action `stabilize`, the list contains its
     /// individual steps.
-    pub(crate) done: Vec<Action>,
+    pub(crate) performed_actions: Vec<Action>,
     /// Save fault of each process, if any. The fault lasts until the next crash of the process.
     save_faults: SaveFaults<P>,
 }
@@ -156,7 +156,7 @@ impl<P: Protocol> TestCluster<P> {
         let mut cluster = TestCluster {
             places: Vec::new(),
             configs,
-            order,
+            channel_order: order,
             in_flight: Vec::new(),
             sides: Vec::new(),
             busy: BTreeMap::new(),
@@ -166,7 +166,7 @@ impl<P: Protocol> TestCluster<P> {
             seen: Vec::new(),
             sent: BTreeMap::new(),
             lines: records_transcript.then(Vec::new),
-            done: Vec::new(),
+            performed_actions: Vec::new(),
             save_faults: SaveFaults::default(),
         };
         for me in (0..size).map(ProcessId) {
@@ -308,8 +308,8 @@ impl<P: Protocol> TestCluster<P> {
 
     /// Informs a process of a verdict of its failure detector.
     #[track_caller]
-    pub fn report_verdict(&mut self, at: ProcessId, peer: ProcessId, verdict: Verdict) {
-        let verb = if verdict == Verdict::Suspect { "suspects" } else { "trusts" };
+    pub fn report_verdict(&mut self, at: ProcessId, peer: ProcessId, verdict: DetectorVerdict) {
+        let verb = if verdict == DetectorVerdict::Suspect { "suspects" } else { "trusts" };
         self.transcribe(|| format!("{at} {verb} {peer}"));
         self.step(at, Input::Suspicion { peer, verdict });
     }
@@ -338,7 +338,7 @@ impl<P: Protocol> TestCluster<P> {
     /// and saves its state as [`MuteState`] describes. The test must crash the process later.
     pub fn mute(&mut self, at: ProcessId) {
         self.transcribe(|| format!("{at} is mute"));
-        self.save_faults.insert(at, SaveFault::Mute(MuteState::Nothing));
+        self.save_faults.insert(at, SaveFault::Mute(MuteState::NoInputYet));
     }
 
     /// Makes a process stop saving its steps. After its next crash, the process recovers with the
@@ -400,7 +400,7 @@ impl<P: Protocol> TestCluster<P> {
     /// of the link instead.
     #[track_caller]
     pub fn deliver(&mut self, link: Link, rng: &mut SplitMix64) {
-        let position = match self.order {
+        let position = match self.channel_order {
             ChannelOrder::Fifo => 0,
             ChannelOrder::Reordered => rng.below(self.messages_on_link(link).len()),
         };
@@ -463,8 +463,9 @@ impl<P: Protocol> TestCluster<P> {
         source.choices.clear();
         let drawn = mem::take(&mut source.drawn).into_iter();
         let at = action.actor();
-        self.done.extend(drawn.filter_map(|value| Some(Action::Choose { at: at?, value })));
-        self.done.push(action);
+        self.performed_actions
+            .extend(drawn.filter_map(|value| Some(Action::Choose { at: at?, value })));
+        self.performed_actions.push(action);
     }
 
     /// Returns the index in `in_flight` of the oldest message that no partition blocks.

@@ -2,9 +2,9 @@
 
 use std::str::FromStr;
 
-use tenure_core::{ChannelOrder, ProcessId, Verdict};
+use tenure_core::{ChannelOrder, DetectorVerdict, ProcessId};
 
-use crate::format::{numbered, units};
+use crate::format::{process_number, units};
 use crate::scripts::script::{
     Action, MessageSelector, Script, ScriptBlock, ScriptCommand, ScriptLine,
 };
@@ -107,8 +107,8 @@ impl FromStr for Action {
             ["recover", at] => Ok(Action::Recover(process(at)?)),
             ["split", ref rest @ ..] => split(rest),
             ["heal"] => Ok(Action::Heal),
-            ["suspect", at, peer] => suspicion(at, peer, Verdict::Suspect),
-            ["trust", at, peer] => suspicion(at, peer, Verdict::Trust),
+            ["suspect", at, peer] => suspicion(at, peer, DetectorVerdict::Suspect),
+            ["trust", at, peer] => suspicion(at, peer, DetectorVerdict::Trust),
             ["stabilize", ref rest @ ..] => stabilize(rest),
             ["look", at] => Ok(Action::Look(process(at)?)),
             [
@@ -162,7 +162,7 @@ fn split(words: &[&str]) -> Result<Action, String> {
 fn process(word: &str) -> Result<ProcessId, String> {
     let number = word.strip_prefix(['p', 'P']).and_then(|number| number.parse().ok());
     number
-        .and_then(numbered::process_from_number)
+        .and_then(process_number::process_from_number)
         .ok_or_else(|| format!("invalid process `{word}`; expected `p1`"))
 }
 
@@ -192,7 +192,7 @@ fn pick(word: &str, rest: &[&str]) -> Result<MessageSelector, String> {
     }
 }
 
-fn suspicion(at: &str, peer: &str, verdict: Verdict) -> Result<Action, String> {
+fn suspicion(at: &str, peer: &str, verdict: DetectorVerdict) -> Result<Action, String> {
     Ok(Action::Suspicion { at: process(at)?, peer: process(peer)?, verdict })
 }
 

@@ -76,7 +76,7 @@ impl<P: Protocol<Command: ServiceCommand>> ScriptRunner for TestCluster<P> {
         match action {
             Action::Group(_) => return Err(ActionError::GroupExists),
             Action::Choose { at, value } => return self.choose(*at, *value),
-            Action::Channel(order) => self.order = *order,
+            Action::Channel(order) => self.channel_order = *order,
             Action::Command(script_command) => self.ask(script_command)?,
             Action::Deliver(pick) => {
                 let place = self.next(pick)?;
@@ -123,7 +123,7 @@ impl<P: Protocol<Command: ServiceCommand>> ScriptRunner for TestCluster<P> {
         match action {
             Action::Group(_) | Action::Channel(_) | Action::Stabilize { .. } | Action::Look(_) => {}
             // `unsaved` is not a step. It modifies the next step, as `choose` does.
-            Action::Unsaved(_) => self.done.push(action.clone()),
+            Action::Unsaved(_) => self.performed_actions.push(action.clone()),
             action => self.record_action(action.clone()),
         }
         Ok(())
@@ -195,7 +195,7 @@ impl<P: Protocol<Command: ServiceCommand>> TestCluster<P> {
             return Err(ActionError::NotPossible(Action::Deliver(pick.clone())));
         }
         let oldest = self.find(&MessageSelector::oldest(pick.from, pick.to))?;
-        if self.order == ChannelOrder::Fifo && place != oldest {
+        if self.channel_order == ChannelOrder::Fifo && place != oldest {
             return Err(ActionError::Overtakes(pick.clone()));
         }
         Ok(place)

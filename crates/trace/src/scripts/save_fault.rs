@@ -22,13 +22,13 @@ pub enum SaveFault<P> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum MuteState {
     /// The process has received no input since it became mute.
-    Nothing,
+    NoInputYet,
     /// The first input after the process became mute changed the state that the process saves. The
     /// process saves this state and all later states, but its steps have no other effects.
     Saved,
     /// The first input of the mute process did not change the state that the process saves. All
     /// further inputs are lost until the process crashes.
-    Spent,
+    IgnoresInputs,
 }
 
 impl MuteState {
@@ -37,8 +37,8 @@ impl MuteState {
     #[must_use]
     pub fn after_input(self, changes_state: bool) -> MuteState {
         match self {
-            MuteState::Nothing if !changes_state => MuteState::Spent,
-            MuteState::Nothing => MuteState::Saved,
+            MuteState::NoInputYet if !changes_state => MuteState::IgnoresInputs,
+            MuteState::NoInputYet => MuteState::Saved,
             since => since,
         }
     }

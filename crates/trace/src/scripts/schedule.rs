@@ -24,11 +24,11 @@ pub struct Schedule {
     /// Number of processes.
     pub size: u32,
     /// Processes that are down from the start.
-    pub down: Vec<ProcessId>,
+    pub down_at_start: Vec<ProcessId>,
     /// Actions of the run. The actions `group`, `channel`, `stabilize` and `look` do not occur.
     pub actions: Vec<Action>,
     /// Number of actions at the end of `actions` that repeat forever. 0 if the run ends.
-    pub cycle: usize,
+    pub cycle_length: usize,
 }
 
 /// Error: a recorded run cannot be reproduced.
@@ -56,9 +56,9 @@ impl Schedule {
         perform_script_on::<P>(&mut stages, script, &config)?;
         let schedule = |cluster: &TestCluster<P>| Schedule {
             size: cluster.size(),
-            down: Vec::new(),
-            actions: cluster.done.clone(),
-            cycle: 0,
+            down_at_start: Vec::new(),
+            actions: cluster.performed_actions.clone(),
+            cycle_length: 0,
         };
         Ok(stages.iter().map(schedule).collect())
     }
@@ -113,7 +113,7 @@ impl Schedule {
         let never = (0..size).map(ProcessId).filter(|at| !tracks.lives.contains_key(at));
         let down = never.chain(tracks.down_at_first.iter().copied()).collect();
         let cycle = last_steps(&tracks.actions, trace.header.repeats as usize);
-        Ok(Schedule { size, down, actions: tracks.actions, cycle })
+        Ok(Schedule { size, down_at_start: down, actions: tracks.actions, cycle_length: cycle })
     }
 
     /// Returns the number of steps in this schedule. An action that only modifies the next step is
@@ -190,12 +190,12 @@ impl Schedule {
         config: impl Fn(Group) -> P::Config,
         max_steps: u32,
     ) -> Result<Self, FollowError> {
-        let (size, down) = (self.size, &self.down);
+        let (size, down) = (self.size, &self.down_at_start);
         let cluster = TestCluster::<P>::booted(size, down, ChannelOrder::Reordered, config, false);
         let mut staged = ClusterWithUsers::new(cluster);
         staged.follow(self)?;
-        if self.cycle > 0 && self.repeats_cycle(&mut staged, max_steps) {
-            return Ok(Schedule { actions: staged.cluster.done, ..self.clone() });
+        if self.cycle_length > 0 && self.repeats_cycle(&mut staged, max_steps) {
+            return Ok(Schedule { actions: staged.cluster.performed_actions, ..self.clone() });
         }
         let mut left = max_steps;
         loop {
@@ -203,11 +203,11 @@ impl Schedule {
                 left -= 1;
             }
             let Some(at) = staged.process_inside() else { break };
-            let step = staged.cluster.done.len() + 1;
+            let step = staged.cluster.performed_actions.len() + 1;
             let exit = staged.perform(&Action::Command(mutex::Command::Exit.to_script(at)));
             exit.map_err(|why| FollowError::Impossible { step, why })?;
         }
-        Ok(Schedule { actions: staged.cluster.done, ..self.clone() })
+        Ok(Schedule { actions: staged.cluster.performed_actions, ..self.clone() })
     }
 
     /// Performs the cycle as many times as fit into `most` steps, but at least once. Returns false
@@ -216,8 +216,8 @@ impl Schedule {
     /// After one cycle, the processes may have exchanged their roles: the new state is a
     /// permutation of the old one. The same steps may then be impossible in a repetition.
     fn repeats_cycle(&self, cluster: &mut impl ScriptRunner, most: u32) -> bool {
-        let cycle = &self.actions[self.actions.len() - self.cycle..];
-        let rounds = (most as usize / self.cycle).max(1);
+        let cycle = &self.actions[self.actions.len() - self.cycle_length..];
+        let rounds = (most as usize / self.cycle_length).max(1);
         let goes = cycle.iter().all(|action| cluster.perform(action).is_ok());
         goes && (1..rounds).flat_map(|_| cycle).all(|action| cluster.perform(action).is_ok())
     }
@@ -439,7 +439,7 @@ fn pick(from: ProcessId, to: ProcessId, place: usize) -> MessageSelector {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
-    use tenure_core::service::{commit, replication, with_election};
+    use tenure_core::service::{commit, replicated_list, with_election};
 
     use super::*;
     use crate::Service;
@@ -470,7 +470,7 @@ mod tests {
 
     #[test]
     fn application_commands_can_be_replayed() {
-        let write = replication::Command::Write { value: 7 };
+        let write = replicated_list::Command::Write { value: 7 };
         let again = actions_of(with_election::Command::Application(write).into());
         assert_eq!(again, Ok(vec![Action::Command(write.to_script(ProcessId(0)))]));
         let veto = actions_of(commit::Command::Veto.into());

@@ -6,8 +6,8 @@ use std::str::FromStr;
 use serde::Serialize;
 use serde_json::Value;
 use tenure_core::service::{
-    agreement, clock, commit, detector, election, mutex, office, replication, stream, tree,
-    with_election,
+    agreement, clock_synchronisation, commit, detector, election, leader_tree, mutex, office,
+    replicated_list, stream, with_election,
 };
 use tenure_core::{EventConversions, ProcessId, Protocol, Service, Tagged};
 
@@ -31,7 +31,7 @@ pub trait ServiceCommand: Clone + Debug + PartialEq + 'static {
 
     /// Commands that consist of one word in scripts. Each element is a pair of the word and the
     /// command.
-    const WORDS: &'static [(&'static str, Self)] = &[];
+    const ONE_WORD_COMMANDS: &'static [(&'static str, Self)] = &[];
 
     /// Converts a command in a script to a command of this service. Returns `None` if the service
     /// has no such command.
@@ -42,7 +42,7 @@ pub trait ServiceCommand: Clone + Debug + PartialEq + 'static {
     /// Converts this command to its form in scripts. In the script, the user of the process `at`
     /// issues the command.
     fn to_script(&self, at: ProcessId) -> ScriptCommand {
-        let known = Self::WORDS.iter().find(|(_, command)| command == self);
+        let known = Self::ONE_WORD_COMMANDS.iter().find(|(_, command)| command == self);
         match known {
             Some((word, _)) => script_command(*word, at),
             None => script_command(format!("{self:?}"), at),
@@ -126,10 +126,11 @@ pub(super) fn script_command(verb: impl Into<String>, at: ProcessId) -> ScriptCo
 }
 
 /// Converts a script command that consists of one word and a process. Returns `None` if the word is
-/// not in `WORDS`, or if the script command has further words.
+/// not in `ONE_WORD_COMMANDS`, or if the script command has further words.
 pub(super) fn one_word_command<C: ServiceCommand>(script_command: &ScriptCommand) -> Option<C> {
     let alone = script_command.peer.is_none() && script_command.words.is_empty();
-    let meant = C::WORDS.iter().find(|(word, _)| alone && *word == script_command.verb)?;
+    let meant =
+        C::ONE_WORD_COMMANDS.iter().find(|(word, _)| alone && *word == script_command.verb)?;
     Some(meant.1.clone())
 }
 
@@ -151,7 +152,7 @@ pub(super) fn numeric_command(verb: &str, number: impl ToString, at: ProcessId) 
 
 impl ServiceCommand for mutex::Command {
     const SERVICE: Service = Service::Mutex;
-    const WORDS: &'static [(&'static str, Self)] =
+    const ONE_WORD_COMMANDS: &'static [(&'static str, Self)] =
         &[("enter", mutex::Command::Enter), ("exit", mutex::Command::Exit)];
 
     fn from_office(command: office::Command) -> Option<Self> {
@@ -172,7 +173,7 @@ impl ServiceCommand for mutex::Command {
 
 impl ServiceCommand for election::Command {
     const SERVICE: Service = Service::Election;
-    const WORDS: &'static [(&'static str, Self)] =
+    const ONE_WORD_COMMANDS: &'static [(&'static str, Self)] =
         &[("elect", election::Command::Elect), ("resign", election::Command::Resign)];
 
     fn from_office(command: office::Command) -> Option<Self> {
@@ -243,20 +244,23 @@ impl ServiceCommand for stream::Command {
     }
 }
 
-impl ServiceCommand for clock::Command {
-    const WORDS: &'static [(&'static str, Self)] =
-        &[("synchronise", clock::Command::Synchronise), ("read", clock::Command::Read)];
+impl ServiceCommand for clock_synchronisation::Command {
+    const ONE_WORD_COMMANDS: &'static [(&'static str, Self)] = &[
+        ("synchronise", clock_synchronisation::Command::Synchronise),
+        ("read", clock_synchronisation::Command::Read),
+    ];
 
     fn from_script(script_command: &ScriptCommand) -> Option<Self> {
-        let set = numeric_argument(script_command, "set").map(|to| clock::Command::Set { to });
+        let set = numeric_argument(script_command, "set")
+            .map(|to| clock_synchronisation::Command::Set { to });
         set.or_else(|| one_word_command(script_command))
     }
 
     fn to_script(&self, at: ProcessId) -> ScriptCommand {
         match self {
-            clock::Command::Set { to } => numeric_command("set", to, at),
-            clock::Command::Synchronise => script_command("synchronise", at),
-            clock::Command::Read => script_command("read", at),
+            clock_synchronisation::Command::Set { to } => numeric_command("set", to, at),
+            clock_synchronisation::Command::Synchronise => script_command("synchronise", at),
+            clock_synchronisation::Command::Read => script_command("read", at),
         }
     }
 
@@ -265,13 +269,14 @@ impl ServiceCommand for clock::Command {
     }
 }
 
-impl ServiceCommand for replication::Command {
+impl ServiceCommand for replicated_list::Command {
     fn from_script(script_command: &ScriptCommand) -> Option<Self> {
-        numeric_argument(script_command, "write").map(|value| replication::Command::Write { value })
+        numeric_argument(script_command, "write")
+            .map(|value| replicated_list::Command::Write { value })
     }
 
     fn to_script(&self, at: ProcessId) -> ScriptCommand {
-        let replication::Command::Write { value } = self;
+        let replicated_list::Command::Write { value } = self;
         numeric_command("write", value, at)
     }
 
@@ -281,7 +286,7 @@ impl ServiceCommand for replication::Command {
 }
 
 impl ServiceCommand for commit::Command {
-    const WORDS: &'static [(&'static str, Self)] =
+    const ONE_WORD_COMMANDS: &'static [(&'static str, Self)] =
         &[("begin", commit::Command::Begin), ("veto", commit::Command::Veto)];
 
     fn to_record(&self) -> CommandData {
@@ -289,8 +294,9 @@ impl ServiceCommand for commit::Command {
     }
 }
 
-impl ServiceCommand for tree::Command {
-    const WORDS: &'static [(&'static str, Self)] = &[("grow", tree::Command::Grow)];
+impl ServiceCommand for leader_tree::Command {
+    const ONE_WORD_COMMANDS: &'static [(&'static str, Self)] =
+        &[("grow", leader_tree::Command::Grow)];
 
     fn to_record(&self) -> CommandData {
         CommandData::Application(ApplicationCommand::Tree(*self))
@@ -299,7 +305,7 @@ impl ServiceCommand for tree::Command {
 
 impl ServiceCommand for ApplicationCommand {
     fn from_script(script_command: &ScriptCommand) -> Option<Self> {
-        clock::Command::from_script(script_command)
+        clock_synchronisation::Command::from_script(script_command)
             .map(ApplicationCommand::Clock)
             .or_else(|| one_word_command(script_command).map(ApplicationCommand::Commit))
             .or_else(|| one_word_command(script_command).map(ApplicationCommand::Tree))
@@ -416,10 +422,10 @@ service_events! {
     election => |event| EventData::Election(event),
     office => |event| EventData::Office(event),
     stream => |event| EventData::Stream(event),
-    clock => |event| EventData::Application(ApplicationEvent::Clock(event)),
-    replication => |event| EventData::Application(ApplicationEvent::Replication(event)),
+    clock_synchronisation => |event| EventData::Application(ApplicationEvent::Clock(event)),
+    replicated_list => |event| EventData::Application(ApplicationEvent::Replication(event)),
     commit => |event| EventData::Application(ApplicationEvent::Commit(event)),
-    tree => |event| EventData::Application(ApplicationEvent::Tree(event)),
+    leader_tree => |event| EventData::Application(ApplicationEvent::Tree(event)),
     // Verification ignores failure detectors, so their events need no variant of their own.
     detector => |event| EventData::Other(serde_json::to_value(event).unwrap_or_default()),
 }
@@ -484,10 +490,18 @@ mod tests {
         locks.map(named).iter().for_each(|command| drop(understood(command)));
         understood_as_said(&elections.map(office::Command::Election));
         understood_as_said(&[stream::Command::Send { to: ProcessId(1), item: 7 }]);
-        understood_as_said(&elections.map(with_election::Command::<clock::Command>::Election));
-        let (set, write) =
-            (clock::Command::Set { to: -7 }, replication::Command::Write { value: 7 });
-        let clocks = [set, clock::Command::Synchronise, clock::Command::Read];
+        understood_as_said(
+            &elections.map(with_election::Command::<clock_synchronisation::Command>::Election),
+        );
+        let (set, write) = (
+            clock_synchronisation::Command::Set { to: -7 },
+            replicated_list::Command::Write { value: 7 },
+        );
+        let clocks = [
+            set,
+            clock_synchronisation::Command::Synchronise,
+            clock_synchronisation::Command::Read,
+        ];
         let commits = [commit::Command::Begin, commit::Command::Veto];
         understood_as_said(&clocks);
         understood_as_said(&clocks.map(ApplicationCommand::Clock));
@@ -495,8 +509,8 @@ mod tests {
         understood_as_said(&[ApplicationCommand::Replication(write)]);
         understood_as_said(&commits);
         understood_as_said(&commits.map(ApplicationCommand::Commit));
-        understood_as_said(&[tree::Command::Grow]);
-        understood_as_said(&[ApplicationCommand::Tree(tree::Command::Grow)]);
+        understood_as_said(&[leader_tree::Command::Grow]);
+        understood_as_said(&[ApplicationCommand::Tree(leader_tree::Command::Grow)]);
     }
 
     #[test]

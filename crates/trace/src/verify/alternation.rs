@@ -45,7 +45,7 @@ impl AlternationVerifier {
             StateChange::Boots if *cause == RecordKind::Boot => {
                 self.positions.insert(at, Position::Outside);
             }
-            StateChange::Crashes | StateChange::Recovers | StateChange::Leaves => {
+            StateChange::Crashes | StateChange::Recovers | StateChange::Terminates => {
                 self.positions.remove(&at);
             }
             _ => {}

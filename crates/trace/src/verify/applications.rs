@@ -1,7 +1,7 @@
 //! Verification of the applications that a leader serves, by their events.
 
 use tenure_core::monitors::{OneTreePerWave, TransactionAtomicity, WriteDurability};
-use tenure_core::service::{commit, replication, tree};
+use tenure_core::service::{commit, leader_tree, replicated_list};
 use tenure_core::{Finding, MonitorRun, Observation, ProcessId};
 
 use crate::format::ApplicationEvent;
@@ -31,7 +31,11 @@ impl ApplicationVerifier {
             // Clock synchronization is best effort, so no event is wrong.
             ApplicationEvent::Clock(_) => {}
             ApplicationEvent::Replication(event) => {
-                durability.observe::<replication::Command, _>(time, at, Observation::Event(event));
+                durability.observe::<replicated_list::Command, _>(
+                    time,
+                    at,
+                    Observation::Event(event),
+                );
                 has_events[0] = true;
             }
             ApplicationEvent::Commit(event) => {
@@ -39,7 +43,7 @@ impl ApplicationVerifier {
                 has_events[1] = true;
             }
             ApplicationEvent::Tree(event) => {
-                one_tree.observe::<tree::Command, _>(time, at, Observation::Event(event));
+                one_tree.observe::<leader_tree::Command, _>(time, at, Observation::Event(event));
                 has_events[2] = true;
             }
         }
@@ -47,7 +51,11 @@ impl ApplicationVerifier {
 
     /// Handles a crash of a process. Only the monitor of spanning trees observes crashes.
     pub(super) fn on_crash(&mut self, time: u64, at: ProcessId) {
-        self.one_tree.observe::<tree::Command, tree::Event>(time, at, Observation::Crashed);
+        self.one_tree.observe::<leader_tree::Command, leader_tree::Event>(
+            time,
+            at,
+            Observation::Crashed,
+        );
     }
 
     /// Returns the verdicts of the monitors so far. Omits applications without events in the trace.

@@ -16,7 +16,7 @@ use crate::merge::MessageKey;
 pub(super) struct CriticalSectionVerifier {
     most_inside: usize,
     inside: Vec<(ProcessId, Fence)>,
-    pub(super) total: u64,
+    pub(super) entry_count: u64,
     /// Times from request to entry, in ticks or nanoseconds.
     pub(super) latency: Durations,
     /// Number of pairs of entries that overlap while more processes are inside the critical section
@@ -78,7 +78,7 @@ impl CriticalSectionVerifier {
     }
 
     fn entered(&mut self, time: u64, at: ProcessId, fence: Fence) -> Vec<OverlappingEntries> {
-        self.total += 1;
+        self.entry_count += 1;
         self.on_exit(at);
         let mut pairs = Vec::new();
         if self.inside.len() >= self.most_inside {

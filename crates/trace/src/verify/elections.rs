@@ -70,7 +70,7 @@ pub(super) struct ElectionTracker {
     settled: Option<Term>,
     /// Start and cause of the current election, if any.
     open: Option<(u64, ElectionCause)>,
-    pub(super) ended: Vec<ElectionInterval>,
+    pub(super) ended_elections: Vec<ElectionInterval>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -97,7 +97,7 @@ impl ElectionTracker {
             counts: HashMap::new(),
             settled: None,
             open: None,
-            ended: Vec::new(),
+            ended_elections: Vec::new(),
         }
     }
 
@@ -108,9 +108,9 @@ impl ElectionTracker {
 
     pub(super) fn on_state_change(&mut self, time: u64, at: ProcessId, change: StateChange) {
         let led = self.settled.is_some_and(|settled| settled.leader == at);
-        let crashes = matches!(change, StateChange::Crashes | StateChange::Leaves);
+        let crashes = matches!(change, StateChange::Crashes | StateChange::Terminates);
         match change {
-            StateChange::Crashes | StateChange::Leaves => {
+            StateChange::Crashes | StateChange::Terminates => {
                 self.change(at, |it| *it = ProcessBelief { down: true, belief: None, ..*it });
                 self.forget(at);
             }
@@ -119,10 +119,10 @@ impl ElectionTracker {
                     *it = ProcessBelief { apart: it.apart, ..ProcessBelief::default() }
                 });
             }
-            StateChange::Begins(ProcessCondition::Stopped) => {
+            StateChange::ConditionBegins(ProcessCondition::Stopped) => {
                 self.change(at, |it| it.stopped = true)
             }
-            StateChange::Ends(ProcessCondition::Stopped, _) => {
+            StateChange::ConditionEnds(ProcessCondition::Stopped, _) => {
                 self.change(at, |it| it.stopped = false)
             }
             StateChange::LeaderChanges(leader) => self.change(at, |it| it.belief = leader),
@@ -136,7 +136,7 @@ impl ElectionTracker {
                 self.open = Some((time, ElectionCause::Crash));
             }
             None | Some((_, ElectionCause::Takeover))
-                if led && change == StateChange::Begins(ProcessCondition::Stopped) =>
+                if led && change == StateChange::ConditionBegins(ProcessCondition::Stopped) =>
             {
                 self.open = Some((time, ElectionCause::Stop));
             }
@@ -219,8 +219,8 @@ impl ElectionTracker {
         {
             return;
         }
-        if self.ended.len() < MAX_LISTED {
-            self.ended.push(ElectionInterval { since, until: time, term: agreed, cause });
+        if self.ended_elections.len() < MAX_LISTED {
+            self.ended_elections.push(ElectionInterval { since, until: time, term: agreed, cause });
         }
     }
 }

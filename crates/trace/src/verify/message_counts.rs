@@ -23,7 +23,7 @@ pub struct MessageCounts {
 
 impl MessageCounts {
     /// Returns the number of messages that processes have sent in one layer.
-    pub fn sent_in(&self, layer: Layer) -> u64 {
+    pub fn sent_count_in_layer(&self, layer: Layer) -> u64 {
         self.sent.get(&layer).map_or(0, |kinds| kinds.values().sum())
     }
 

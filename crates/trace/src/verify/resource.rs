@@ -65,7 +65,7 @@ pub(super) struct ResourceVerifier {
     highest: Option<Fence>,
     /// First stale access that the resource accepted. An access is stale if its fence is lower than
     /// the fence of an access that the resource accepted earlier.
-    pub(super) stale: Option<DetectedViolation>,
+    pub(super) first_stale_access: Option<DetectedViolation>,
     /// Pairs of overlapping entries for which no violation has been seen yet. A violation is an
     /// access with the pair's lower fence that the resource accepts after an access with the higher
     /// fence.
@@ -93,7 +93,7 @@ impl ResourceVerifier {
             Some(highest) if fence < highest => {
                 self.decide(fence);
                 let AccessRecord { by, .. } = access;
-                self.stale.get_or_insert_with(|| {
+                self.first_stale_access.get_or_insert_with(|| {
                     let description = format!(
                         "the resource accepted an access of {by} with fence {fence}, \
                          after one with fence {highest}"

@@ -97,10 +97,10 @@ impl TraceVerifier {
             size: header.n,
             most_inside: header.most_inside,
             conflicts: header.conflict_graph(),
-            fenced: header.fenced,
-            strict: true,
+            has_fences: header.fenced,
+            judges_strict_exclusion: true,
             bypass_bounds: header.most_bypass.into_iter().collect(),
-            clocks: true,
+            has_vector_clocks: true,
             ranks: header.ranks.clone().map(Arc::from),
             smallest_leads: header.mentions_property(Property::SmallestLeads),
             judges_groups: header.mentions_property(Property::OneLeaderPerGroup),
@@ -165,8 +165,8 @@ impl TraceVerifier {
     fn of_process(&mut self, at: ProcessId, record: &Record) {
         let changes = self.process_states.apply_record(record);
         if let [
-            StateChange::Ends(ProcessCondition::Waiting, since),
-            StateChange::Begins(ProcessCondition::Inside),
+            StateChange::ConditionEnds(ProcessCondition::Waiting, since),
+            StateChange::ConditionBegins(ProcessCondition::Inside),
         ] = changes[..]
         {
             self.entries.latency.add(record.time.saturating_sub(since));
@@ -219,7 +219,7 @@ impl TraceVerifier {
 
     fn on_state_change(&mut self, at: ProcessId, change: StateChange) {
         match change {
-            StateChange::Crashes | StateChange::Leaves => {
+            StateChange::Crashes | StateChange::Terminates => {
                 self.entries.on_exit(at);
                 self.awaiting.remove(&at);
                 self.locks.on_crash(self.now, at);
@@ -234,8 +234,8 @@ impl TraceVerifier {
                 self.no_loss.observe(self.now, at, Observation::Recovered);
                 self.agreements.on_recovery(self.now, at);
             }
-            StateChange::Begins(ProcessCondition::Stopped)
-            | StateChange::Ends(ProcessCondition::Stopped, _) => {}
+            StateChange::ConditionBegins(ProcessCondition::Stopped)
+            | StateChange::ConditionEnds(ProcessCondition::Stopped, _) => {}
             StateChange::LeaderChanges(_) => {}
             _ => return,
         }
@@ -329,7 +329,9 @@ impl TraceVerifier {
     /// Returns the number of items that the statistics of the verifier store. Each kind of item is
     /// bounded, so memory does not grow with the duration of the run.
     pub fn retained_count(&self) -> usize {
-        self.entries.retained_count() + self.resource.retained_count() + self.elections.ended.len()
+        self.entries.retained_count()
+            + self.resource.retained_count()
+            + self.elections.ended_elections.len()
     }
 
     /// Finishes the verification of merged traces. Adds the problems that the merge has found, such
@@ -346,7 +348,7 @@ impl TraceVerifier {
         };
         let elections = self
             .elections
-            .ended
+            .ended_elections
             .iter()
             .map(|measured| findings.measured_election(measured))
             .collect();
@@ -360,7 +362,7 @@ impl TraceVerifier {
             duration: findings.units_since_start(self.now),
             properties: findings.properties,
             violations: findings.violations,
-            entries: self.entries.total,
+            entries: self.entries.entry_count,
             latency: self.entries.latency.quantiles(),
             waiting,
             inside,
@@ -530,7 +532,8 @@ impl TraceVerifier {
 
     fn verify_resource(&self, findings: &mut Findings) {
         if self.header.fenced {
-            findings.add_judgement(Property::FencedAccess, self.resource.stale.as_ref());
+            findings
+                .add_judgement(Property::FencedAccess, self.resource.first_stale_access.as_ref());
         }
         let lost = self.resource.counter_result().filter(|counter| counter.lost != 0);
         let found = lost.map(|CounterResult { expected, found, lost }| DetectedViolation {

@@ -132,7 +132,7 @@ fn text_lines_fit_a_terminal() {
 #[test]
 fn causal_scale_uses_longest_chain() {
     let layout = drawn(DiagramOptions { scale: TimeScale::Causal, ..DiagramOptions::default() });
-    let ranks: Vec<u64> = layout.steps.iter().map(|step| step.moment.1).collect();
+    let ranks: Vec<u64> = layout.steps.iter().map(|step| step.axis_order.1).collect();
     assert_eq!(ranks, [0, 0, 1, 1, 2, 3], "two requests, a loss, a receipt, the grant, the exit");
     let places: Vec<u32> = (0..6).map(|step| layout.axis_position(step)).collect();
     assert_eq!(places, [0, 0, 100, 100, 200, 300]);
@@ -164,13 +164,16 @@ fn clocks_count_steps() {
 
 #[test]
 fn window_includes_earlier_conditions_and_messages() {
-    let window = TraceWindow { events: Some(9..=12), ..TraceWindow::default() };
+    let window = TraceWindow { record_numbers: Some(9..=12), ..TraceWindow::default() };
     let layout =
         drawn(DiagramOptions { window, clock: DiagramClock::Lamport, ..DiagramOptions::default() });
-    assert_eq!((layout.records, layout.shown, layout.is_cut_off), (15, Some((9, 12)), true));
+    assert_eq!(
+        (layout.record_count, layout.shown_records, layout.is_cut_off),
+        (15, Some((9, 12)), true)
+    );
     let request = &layout.arrows[0];
     assert_eq!(
-        (request.sent, request.ended, request.outcome),
+        (request.sent_in_step, request.ended_in_step, request.outcome),
         (None, Some(0), MessageOutcome::Arrives)
     );
     let waits = layout.spans.iter().find(|span| span.at == P3).unwrap();
@@ -181,7 +184,7 @@ fn window_includes_earlier_conditions_and_messages() {
     let window =
         TraceWindow { from: Some(4_000_000), to: Some(5_000_000), ..TraceWindow::default() };
     let layout = drawn(DiagramOptions { window, ..DiagramOptions::default() });
-    assert_eq!(layout.shown, Some((11, 12)));
+    assert_eq!(layout.shown_records, Some((11, 12)));
 }
 
 /// A step whose first records lie before the window is one step: no clock counts it twice.
@@ -189,7 +192,7 @@ fn window_includes_earlier_conditions_and_messages() {
 fn window_can_begin_inside_step() {
     let clock = DiagramClock::Lamport;
     let whole = drawn(DiagramOptions { clock, ..DiagramOptions::default() });
-    let window = TraceWindow { events: Some(5..=15), ..TraceWindow::default() };
+    let window = TraceWindow { record_numbers: Some(5..=15), ..TraceWindow::default() };
     let layout = drawn(DiagramOptions { window, clock, ..DiagramOptions::default() });
     assert_eq!((whole.steps.len(), layout.steps.len()), (6, 6));
     for step in 0..6 {
@@ -271,7 +274,7 @@ fn partition_is_shaded_until_it_heals() {
     for scale in [TimeScale::Time, TimeScale::Causal] {
         let layout =
             lay_out(&header(3), &records, DiagramOptions { scale, ..DiagramOptions::default() });
-        let region = &layout.regions[0];
+        let region = &layout.partition_spans[0];
         assert_eq!((region.from, region.until), (Some(1), Some(3)));
         let along: Vec<u32> = (0..5).map(|step| layout.axis_position(step)).collect();
         assert!(along.is_sorted_by(|one, other| one < other), "{along:?}");
@@ -329,7 +332,7 @@ fn message_kind_looks_the_same_in_every_window() {
         assert!(["request", "grant", "release"].into_iter().all(explained), "{svg}");
         assert_eq!(svg.matches("class=\"arrow kind1\"").count(), 2, "in the picture and below it");
         assert!(svg.contains("url(#head1)") && svg.contains("id=\"head1\""), "{svg}");
-        let window = TraceWindow { events: Some(10..=12), ..TraceWindow::default() };
+        let window = TraceWindow { record_numbers: Some(10..=12), ..TraceWindow::default() };
         let grant = drawn(DiagramOptions { window, ..DiagramOptions::default() }).to_svg(direction);
         assert_eq!(grant.matches("class=\"arrow kind1\"").count(), 1, "no legend: {grant}");
     }
@@ -362,9 +365,9 @@ fn every_picture_marks_mutual_exclusion_violation() {
     };
     let layout = laid_out(4);
     let [mark] = &layout.violation_marks[..] else { panic!("{:?}", layout.violation_marks) };
-    assert_eq!(mark.processes, [P1, P2]);
+    assert_eq!(mark.conflicting_processes, [P1, P2]);
     assert_eq!(layout.steps[mark.step].time, 4 * TICKS_PER_UNIT);
-    assert_eq!(layout.steps[mark.until.expect("P1 leaves")].time, 5 * TICKS_PER_UNIT);
+    assert_eq!(layout.steps[mark.conflict_end_step.expect("P1 leaves")].time, 5 * TICKS_PER_UNIT);
     let text = layout.to_text(TimeDirection::Down, RowLabel::Place);
     assert!(text.contains("\n   4✗"), "{text}");
     assert!(text.ends_with("{P1, P2} are inside\n"), "{text}");
@@ -398,5 +401,8 @@ fn marks_violating_step_of_real_node() {
     ];
     let layout = lay_out(&header, &records, DiagramOptions::default());
     let [mark] = &layout.violation_marks[..] else { panic!("{:?}", layout.violation_marks) };
-    assert_eq!((mark.processes.as_slice(), layout.steps[mark.step].at), (&[P1, P2][..], Some(P2)));
+    assert_eq!(
+        (mark.conflicting_processes.as_slice(), layout.steps[mark.step].at),
+        (&[P1, P2][..], Some(P2))
+    );
 }

@@ -134,7 +134,7 @@ fn page_has_log_changes_and_initial_logs() {
     let whole = page(TraceWindow::default());
     assert_eq!(whole["row"][0], 0);
     assert_eq!(whole["terms"][3], serde_json::json!([12]));
-    let cut = page(TraceWindow { events: Some(4..=9), ..TraceWindow::default() });
+    let cut = page(TraceWindow { record_numbers: Some(4..=9), ..TraceWindow::default() });
     assert_eq!((&cut["row"][0], &cut["terms"][0]), (&(-1).into(), &serde_json::json!([1, 1])));
     assert_eq!((&cut["row"][1], &cut["stays"][1]), (&0.into(), &2.into()));
 }

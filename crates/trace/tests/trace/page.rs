@@ -102,7 +102,7 @@ fn page_has_no_external_resources() {
 
 #[test]
 fn page_shows_window_and_verifies_whole_run() {
-    let window = TraceWindow { events: Some(5..=6), ..TraceWindow::default() };
+    let window = TraceWindow { record_numbers: Some(5..=6), ..TraceWindow::default() };
     let cut = page_data(&page(&header("tiny"), &story(), window));
     assert_eq!(cut["shown"], serde_json::json!([5, 6]));
     assert_eq!(cut["is_cut_off"], true);

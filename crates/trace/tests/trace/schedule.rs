@@ -44,14 +44,14 @@ fn crash_in_boot_means_down_from_start() {
     let mut run = trace(0, records);
     let schedule = |run: &Trace| Schedule::from_trace(run).expect("a schedule");
     let crashes = actions(&["crash p2", "enter p1"]);
-    assert_eq!((schedule(&run).down, schedule(&run).actions), (vec![P3], crashes.clone()));
+    assert_eq!((schedule(&run).down_at_start, schedule(&run).actions), (vec![P3], crashes.clone()));
     run.header.source = TraceSource::Checker;
-    assert_eq!((schedule(&run).down, schedule(&run).actions), (vec![P3], crashes));
+    assert_eq!((schedule(&run).down_at_start, schedule(&run).actions), (vec![P3], crashes));
     run.records[..3].iter_mut().for_each(|record| record.time = 0);
     for source in [TraceSource::Checker, TraceSource::Simulator] {
         run.header.source = source;
         let (down, requested) = (vec![P3, P2], actions(&["enter p1"]));
-        assert_eq!((schedule(&run).down, schedule(&run).actions), (down, requested));
+        assert_eq!((schedule(&run).down_at_start, schedule(&run).actions), (down, requested));
     }
 }
 
@@ -69,7 +69,7 @@ fn process_that_sends_at_boot_was_up() {
         of(P1, RecordKind::Receive(request(P2))),
     ];
     let schedule = Schedule::from_trace(&trace(0, records.clone())).expect("a schedule");
-    assert_eq!(schedule.down, []);
+    assert_eq!(schedule.down_at_start, []);
     assert_eq!(schedule.actions, actions(&["crash p2", "recover p2", "deliver p2→p1"]));
     // Number of steps begun before each record.
     let records = trace(0, records).records;
@@ -96,7 +96,7 @@ fn drawn_values_precede_their_step() {
     let schedule = Schedule::from_trace(&trace(1, records)).expect("a schedule");
     let said = ["choose p1 3", "choose p1 0", "enter p1", "deliver p1→p2"];
     assert_eq!(schedule.actions, actions(&said));
-    assert_eq!((schedule.step_count(), schedule.cycle), (2, 1));
+    assert_eq!((schedule.step_count(), schedule.cycle_length), (2, 1));
 }
 
 #[test]
@@ -138,7 +138,7 @@ fn final_cycle_repeats_within_step_limit() {
     ];
     let records = boots.into_iter().chain(begins).chain(circle);
     let schedule = Schedule::from_trace(&trace(2, records)).expect("a schedule");
-    assert_eq!((schedule.actions.len(), schedule.cycle), (4, 2));
+    assert_eq!((schedule.actions.len(), schedule.cycle_length), (4, 2));
     let carried = schedule.extended::<Tiny>(|_| 0, 6).expect("it goes round").actions;
     assert_eq!(carried.len(), 4 + 6);
     assert!(carried[2..].chunks(2).all(|round| round == &schedule.actions[2..]), "{carried:?}");

@@ -83,7 +83,7 @@ impl CentralDetection {
             match self.collection.first_phase.take() {
                 Some(first) if has(VariantId::DoubleCollection) => processes.common_edges(&first),
                 Some(first) => processes.common_edges_ignoring_numbers(&first),
-                None if processes.disjoint_cycles().is_empty() => WaitForGraph::default(),
+                None if processes.some_cycles().is_empty() => WaitForGraph::default(),
                 None => {
                     self.collection.first_phase = Some(processes);
                     self.collection.tables.clear();
@@ -108,7 +108,7 @@ impl CentralDetection {
             (completed, claim.process)
         };
         let mut victims: Vec<Claim> = Vec::new();
-        for cycle in graph.disjoint_cycles() {
+        for cycle in graph.some_cycles() {
             if self.variants.has(VariantId::AllVictims) {
                 victims.extend(cycle);
             } else {

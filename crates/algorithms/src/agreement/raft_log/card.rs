@@ -38,15 +38,15 @@ impl Algorithm for RaftLog {
                 ConfigurableTimeout::new(
                     raft::ELECTION_TIMEOUT_NAME,
                     raft::ELECTION_DESCRIPTION,
-                    config.election,
+                    config.election_timeout,
                 ),
                 ConfigurableTimeout::new(
                     raft::HEARTBEAT_TIMEOUT_NAME,
                     raft::HEARTBEAT_DESCRIPTION,
-                    config.heartbeat,
+                    config.heartbeat_interval,
                 ),
             ],
-            variants: Variants::<VariantId>::declared(),
+            variants: Variants::<VariantId>::declarations(),
             ..Card::agreement(
                 Service::Log,
                 "raft-log",

@@ -16,14 +16,14 @@ use crate::variants::variant_ids;
 pub struct Config {
     /// Range of the random election timeout: much longer than the heartbeat interval, and wide
     /// enough that one process usually times out before the others.
-    pub election: Delay,
+    pub election_timeout: Delay,
     /// Interval between heartbeats: longer than a message and its response take together.
-    pub heartbeat: Delay,
+    pub heartbeat_interval: Delay,
     /// Upper bound on the number of entries in one message. The total payload of these entries is
     /// at most 512 KiB. If one entry has a larger payload, it is sent in a message of its own.
     pub max_batch_entries: u64,
     /// Upper bound on entries in flight to one follower.
-    pub max_in_flight: u64,
+    pub max_in_flight_entries: u64,
     /// Upper bound on the number of uncommitted proposals at a leader.
     pub max_uncommitted: usize,
     /// Number of committed entries after which this process asks its user for a snapshot. `None` if
@@ -51,12 +51,13 @@ impl Config {
     /// Returns default limits and timeouts for a group of `size` processes whose messages take at
     /// most `delay` ticks.
     pub fn plain(size: u32, delay: u64) -> Self {
-        let raft::Config { election, heartbeat, .. } = raft::Config::plain(size, delay);
+        let raft::Config { election_timeout: election, heartbeat_interval: heartbeat, .. } =
+            raft::Config::plain(size, delay);
         Config {
-            election,
-            heartbeat,
+            election_timeout: election,
+            heartbeat_interval: heartbeat,
             max_batch_entries: 64,
-            max_in_flight: 1024,
+            max_in_flight_entries: 1024,
             max_uncommitted: 4096,
             snapshot_interval: None,
             snapshot_offset: 0,
@@ -71,9 +72,10 @@ impl Config {
 
 impl FromParameters for Config {
     fn from_parameters(parameters: &Parameters) -> Result<Self, CatalogueError> {
-        let raft::Config { election, heartbeat, .. } = raft::Config::without_variants(parameters);
+        let raft::Config { election_timeout: election, heartbeat_interval: heartbeat, .. } =
+            raft::Config::without_variants(parameters);
         let plain = Config::plain(parameters.size, parameters.delay);
-        let plain = Config { election, heartbeat, ..plain };
+        let plain = Config { election_timeout: election, heartbeat_interval: heartbeat, ..plain };
         let variants: Variants<VariantId> = parameters.variants()?;
         let has = |switch| variants.has(switch);
         let max_batch_entries = if has(VariantId::OneEntry) { 1 } else { plain.max_batch_entries };

@@ -61,7 +61,7 @@ impl RaftLog {
         if self.group.size() == 1 && matches!(self.role, Role::Leader(_)) {
             return;
         }
-        fx.set_timer(Timer::Election, self.config.election);
+        fx.set_timer(Timer::Election, self.config.election_timeout);
         let skips_quorum_check = self.has(VariantId::NoCheckQuorum);
         self.abort_handover(fx);
         self.count_catch_up_timeout(fx);
@@ -81,7 +81,7 @@ impl RaftLog {
             return self.become_candidate(fx);
         }
         if had_leader {
-            let Delay { min, max } = self.config.election;
+            let Delay { min, max } = self.config.election_timeout;
             return fx.set_timer(Timer::Election, Delay { min: 0, max: max - min });
         }
         let ask = self.request_pre_vote();
@@ -95,7 +95,7 @@ impl RaftLog {
     }
 
     fn follower_timeout(&self) -> Delay {
-        let all = self.config.election;
+        let all = self.config.election_timeout;
         if self.has(VariantId::NoPreVote) { all } else { Delay::ticks(all.min) }
     }
 
@@ -190,7 +190,7 @@ impl RaftLog {
         let is_competing = is_pre_candidate && !has_granted && term <= self.term + 1;
         let continues = is_competing && self.has_priority_over(from, last);
         let free = self.leader().is_none() && !continues;
-        let granted = term > self.term && free && self.is_log_up_to_date(last);
+        let granted = term > self.term && free && self.is_candidate_log_up_to_date(last);
         if granted && is_pre_candidate {
             self.role = Role::Follower { leader: None };
         }
@@ -244,13 +244,13 @@ impl RaftLog {
         }
         self.update_term(term, fx);
         let free = self.voted_for.is_none_or(|candidate| candidate == from);
-        let granted = term == self.term && free && self.is_log_up_to_date(last);
+        let granted = term == self.term && free && self.is_candidate_log_up_to_date(last);
         if granted {
             self.voted_for = Some(from);
             if matches!(self.role, Role::PreCandidate { .. }) {
                 self.role = Role::Follower { leader: None };
             }
-            fx.set_timer(Timer::Election, self.config.election);
+            fx.set_timer(Timer::Election, self.config.election_timeout);
         }
         fx.send(from, Message::Vote { term: self.term, granted });
     }

@@ -44,7 +44,7 @@ impl RaftLog {
             return self.decline(ticket, Reason::NotTaken, fx);
         }
         *handover = Some(Handover { to, ticket, is_notified: false });
-        fx.set_timer(Timer::Election, self.config.election);
+        fx.set_timer(Timer::Election, self.config.election_timeout);
         match to {
             Some(to) => self.maybe_send_timeout_now(to, fx),
             None => self.broadcast_heartbeat(fx),
@@ -90,7 +90,7 @@ impl RaftLog {
     ) {
         if term == self.term && self.leader() == Some(from) && self.is_voter() {
             fx.emit(Event::Following { term, leader: None });
-            fx.set_timer(Timer::Election, self.config.election);
+            fx.set_timer(Timer::Election, self.config.election_timeout);
             self.become_candidate(fx);
         }
     }

@@ -223,7 +223,7 @@ impl Log {
 
     /// Returns the ID of the first retained entry with the term of the entry at `index`. Returns
     /// `None` if the entry at `index` is not retained.
-    pub fn first_of_term_at(&self, index: u64) -> Option<EntryId> {
+    pub fn first_id_with_term_of(&self, index: u64) -> Option<EntryId> {
         let EntryId { term, .. } = self.entry_id(index)?;
         let same = |index: &u64| self.entry_id(*index).is_some_and(|place| place.term == term);
         let first = (self.base.index + 1..=index).rev().take_while(same).last()?;
@@ -341,8 +341,8 @@ mod tests {
     #[test]
     fn finds_entries_by_term() {
         let log = log(&[1, 1, 3, 3, 3, 4]);
-        assert_eq!(log.first_of_term_at(5), Some(EntryId { index: 3, term: 3 }));
-        assert_eq!(log.first_of_term_at(1), Some(EntryId { index: 1, term: 1 }));
+        assert_eq!(log.first_id_with_term_of(5), Some(EntryId { index: 3, term: 3 }));
+        assert_eq!(log.first_id_with_term_of(1), Some(EntryId { index: 1, term: 1 }));
         assert_eq!(log.last_of_term(3, 6), Some(EntryId { index: 5, term: 3 }));
         assert_eq!(log.last_of_term(3, 4), Some(EntryId { index: 4, term: 3 }));
         assert_eq!(log.last_of_term(2, 6), None);

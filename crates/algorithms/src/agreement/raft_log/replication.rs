@@ -57,7 +57,7 @@ pub(super) struct FollowerProgress {
     pub(super) next_index: u64,
     pub(super) state: ReplicationState,
     /// Latest round of leadership confirmation to which the follower has responded.
-    pub(super) round: u64,
+    pub(super) confirmed_read_round: u64,
     /// True if the follower responded to an append since the last heartbeat. Always true unless
     /// [`VariantId::Heartbeats`] is on.
     pub(super) is_responsive: bool,
@@ -83,7 +83,7 @@ impl FollowerProgress {
             match_index: 0,
             next_index: last_index + 1,
             state: ReplicationState::Probe { is_sent: false },
-            round: 0,
+            confirmed_read_round: 0,
             is_responsive: true,
         }
     }
@@ -195,7 +195,7 @@ impl RaftLog {
 
     /// Sends an append to each follower, even without entries. Probes pending snapshot transfers.
     pub(super) fn broadcast_heartbeat(&mut self, fx: &mut impl Effects<Self>) {
-        fx.set_timer(Timer::Heartbeat, self.config.heartbeat);
+        fx.set_timer(Timer::Heartbeat, self.config.heartbeat_interval);
         for follower in &self.replication_targets() {
             self.send_heartbeat(follower, fx);
             match &self.role {
@@ -244,7 +244,7 @@ impl RaftLog {
     fn remaining_window(&self, progress: &FollowerProgress) -> u64 {
         assert!(progress.next_index > progress.match_index, "next index must exceed match index");
         let is_in_flight = progress.next_index - 1 - progress.match_index;
-        self.config.max_in_flight.saturating_sub(is_in_flight)
+        self.config.max_in_flight_entries.saturating_sub(is_in_flight)
     }
 
     /// Sends the next entries to a follower. If there is no new entry, the message serves as a
@@ -314,7 +314,7 @@ impl RaftLog {
     /// its term. Otherwise, this is the index after the last entry of this log, with term 0.
     fn conflict_hint(&self, prev: EntryId) -> EntryId {
         let after = EntryId { index: self.log.last().index + 1, term: 0 };
-        self.log.first_of_term_at(prev.index).unwrap_or(after)
+        self.log.first_id_with_term_of(prev.index).unwrap_or(after)
     }
 
     pub(super) fn on_appended(
@@ -394,7 +394,7 @@ impl RaftLog {
         }
         responded.insert(from);
         let progress = &mut peers[from.index()];
-        progress.round = progress.round.max(round);
+        progress.confirmed_read_round = progress.confirmed_read_round.max(round);
         self.answer_confirmed_reads(fx);
     }
 }

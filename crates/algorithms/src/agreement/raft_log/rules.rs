@@ -11,7 +11,7 @@ use super::saved::Stable;
 impl RaftLog {
     /// Returns true if a candidate whose log ends at `last` may receive this process's vote
     /// (3.6.1).
-    pub(super) fn is_log_up_to_date(&self, last: EntryId) -> bool {
+    pub(super) fn is_candidate_log_up_to_date(&self, last: EntryId) -> bool {
         if self.has(VariantId::ShorterLog) {
             return true;
         }

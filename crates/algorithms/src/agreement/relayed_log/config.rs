@@ -36,8 +36,8 @@ impl Config {
 /// Returns the variants that the relayed log accepts: its own variants, and the sound variants of
 /// [`raft_log`].
 pub(super) fn accepted_variants() -> Vec<Variant> {
-    let of_log = Variants::<raft_log::VariantId>::declared().into_iter();
-    of_log.filter(|variant| variant.sound).chain(Variants::<VariantId>::declared()).collect()
+    let of_log = Variants::<raft_log::VariantId>::declarations().into_iter();
+    of_log.filter(|variant| variant.sound).chain(Variants::<VariantId>::declarations()).collect()
 }
 
 impl FromParameters for Config {

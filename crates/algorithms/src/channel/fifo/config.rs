@@ -12,7 +12,7 @@ pub struct Config<C> {
     /// bound, which grows for as long as the peer is down.
     pub window: u32,
     /// Time without a new acknowledgement after which unacknowledged messages are sent again.
-    pub resend: Delay,
+    pub resend_timeout: Delay,
     /// Configuration of the inner protocol.
     pub inner: C,
 }
@@ -21,14 +21,17 @@ impl<C> Config<C> {
     /// Returns a configuration of the channel for the inner protocol with the configuration
     /// `inner`. The window is 64 messages, and unacknowledged messages are sent again after 20
     /// units.
-    pub fn around(inner: C) -> Self {
-        Config { window: 64, resend: Delay::units(20), inner }
+    pub fn with_inner_config(inner: C) -> Self {
+        Config { window: 64, resend_timeout: Delay::units(20), inner }
     }
 }
 
 impl<C: FromParameters> FromParameters for Config<C> {
     fn from_parameters(parameters: &Parameters) -> Result<Self, CatalogueError> {
         let inner = C::from_parameters(&parameters.with_retransmission_delay())?;
-        Ok(Config { resend: parameters.retransmission_timeout(), ..Config::around(inner) })
+        Ok(Config {
+            resend_timeout: parameters.retransmission_timeout(),
+            ..Config::with_inner_config(inner)
+        })
     }
 }

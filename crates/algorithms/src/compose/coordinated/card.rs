@@ -10,7 +10,7 @@ use tenure_core::{
 use super::config::has_leader_lease;
 use super::{Config, Coordinated, VariantId};
 use crate::Variants;
-use crate::mutex::EntryDurations;
+use crate::mutex::ExpiringEntryDurations;
 
 impl<E: Election + Algorithm> Algorithm for Coordinated<E> {
     /// Returns the [`Card`] of the lock: its assumptions, costs and promises.
@@ -47,12 +47,12 @@ impl<E: Election + Algorithm> Algorithm for Coordinated<E> {
         let of_lock = [Property::MutualExclusion, Property::Fencing];
         if has_lease {
             election.timed_promises.extend(of_lock);
-            let times = config.times;
+            let times = config.entry_durations;
             let tolerated = times.map_or(election.drift_ppm, |times| times.tolerated_drift_ppm());
             election.drift_ppm = election.drift_ppm.min(tolerated);
-            election.timeouts.extend(times.iter().flat_map(EntryDurations::timeouts));
+            election.timeouts.extend(times.iter().flat_map(ExpiringEntryDurations::timeouts));
             election.detection = DetectorClass::EventuallyPerfect;
-            election.variants.extend(Variants::<VariantId>::declared());
+            election.variants.extend(Variants::<VariantId>::declarations());
         } else {
             election.promises.extend(of_lock);
             election.detection = DetectorClass::Perfect;

@@ -2,7 +2,7 @@
 
 use tenure_core::{Algorithm, Delay, Election, Property};
 
-use crate::mutex::EntryDurations;
+use crate::mutex::ExpiringEntryDurations;
 use crate::parameters::Parameters;
 use crate::variants::{UnknownVariant, Variants, variant_ids};
 
@@ -12,18 +12,18 @@ pub struct Config<C> {
     /// Configuration of the election.
     pub election: C,
     /// Durations that limit an entry to the critical section; `None` if entries do not expire.
-    pub times: Option<EntryDurations>,
+    pub entry_durations: Option<ExpiringEntryDurations>,
 }
 
 impl<C> Config<C> {
     pub(crate) fn map<D>(self, election: impl FnOnce(C) -> D) -> Config<D> {
-        Config { election: election(self.election), times: self.times }
+        Config { election: election(self.election), entry_durations: self.entry_durations }
     }
 }
 
 impl<C> From<C> for Config<C> {
     fn from(election: C) -> Self {
-        Config { election, times: None }
+        Config { election, entry_durations: None }
     }
 }
 
@@ -53,15 +53,15 @@ pub(crate) fn config_for_election<E: Election + Algorithm>(
     let card = E::card(&election, parameters.size);
     if !has_leader_lease(&card.timed_promises) {
         variants.expect_none(card.variants.iter().map(|variant| variant.name))?;
-        return Ok(Config { election, times: None });
+        return Ok(Config { election, entry_durations: None });
     }
-    let plain = EntryDurations::from_parameters(parameters);
+    let plain = ExpiringEntryDurations::from_parameters(parameters);
     let times = match variants.has(VariantId::GivenAtOnce) {
-        true => EntryDurations { expiry: Delay::ticks(0), ..plain },
+        true => ExpiringEntryDurations { reservation: Delay::ticks(0), ..plain },
         false => plain,
     };
     let never_expires = variants.has(VariantId::HolderStays);
-    Ok(Config { election, times: (!never_expires).then_some(times) })
+    Ok(Config { election, entry_durations: (!never_expires).then_some(times) })
 }
 
 /// Returns true if the leader of an election has a lease. `timed_promises` are the properties that

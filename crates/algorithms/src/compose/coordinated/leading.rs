@@ -1,6 +1,6 @@
 //! Behaviour of the leader that grants the lock: inquiries, grants and suspicions.
 
-use tenure_core::{Effects, Election, ProcessId, ProcessSet, Term, Verdict};
+use tenure_core::{DetectorVerdict, Effects, Election, ProcessId, ProcessSet, Term};
 
 use super::{Coordinated, Message, Timer};
 use crate::compose::coordinator::Coordinator;
@@ -31,10 +31,10 @@ impl<E: Election> Coordinated<E> {
 
     /// Records whether the failure detector suspects `peer`. Called before the election reacts to
     /// the verdict.
-    pub(super) fn record_verdict(&mut self, peer: ProcessId, verdict: Verdict) {
+    pub(super) fn record_verdict(&mut self, peer: ProcessId, verdict: DetectorVerdict) {
         match verdict {
-            Verdict::Suspect => self.suspected.insert(peer),
-            Verdict::Trust => self.suspected.remove(peer),
+            DetectorVerdict::Suspect => self.suspected.insert(peer),
+            DetectorVerdict::Trust => self.suspected.remove(peer),
         };
     }
 
@@ -43,15 +43,15 @@ impl<E: Election> Coordinated<E> {
     pub(super) fn on_verdict_as_leader(
         &mut self,
         peer: ProcessId,
-        verdict: Verdict,
+        verdict: DetectorVerdict,
         fx: &mut impl Effects<Self>,
     ) {
         if self.coordinator.is_none() {
             return;
         }
         match verdict {
-            Verdict::Trust => self.inquire_request_status(peer, fx),
-            Verdict::Suspect => self.on_suspect_as_leader(peer, fx),
+            DetectorVerdict::Trust => self.inquire_request_status(peer, fx),
+            DetectorVerdict::Suspect => self.on_suspect_as_leader(peer, fx),
         }
     }
 
@@ -63,7 +63,7 @@ impl<E: Election> Coordinated<E> {
         match *self.times {
             Some(times) if coordinator.may_be_inside(peer) => {
                 coordinator.possibly_inside.insert(peer);
-                fx.set_timer(Timer::Expiry, times.expiry);
+                fx.set_timer(Timer::Expiry, times.reservation);
             }
             _ => self.update_coordinator_and_grant(|coordinator| coordinator.forget_peer(peer), fx),
         }
@@ -104,7 +104,7 @@ impl<E: Election> Coordinated<E> {
         let (Some(coordinator), Some(term)) = (&mut self.coordinator, self.term) else { return };
         change(coordinator);
         if let Some((claim, fence)) = coordinator.grant_next(term) {
-            let round = coordinator.latest_round_of(claim.process);
+            let round = coordinator.latest_request_number_of(claim.process);
             let grant = Message::Grant { term, ticket: claim.ticket, round, fence };
             self.send(claim.process, grant, fx);
         }

@@ -22,12 +22,12 @@ use alloc::vec::Vec;
 use tenure_core::service::with_election::{Command, Event};
 use tenure_core::service::{election, mutex, office};
 use tenure_core::{
-    Algorithm, Card, Effects, Election, Group, Input, Label, Labelled, LockName, Never, ProcessId,
-    ProcessSet, Protocol, SharedConfig, Tagged, Term, TimerRole, Verdict,
+    Algorithm, Card, DetectorVerdict, Effects, Election, Group, Input, Label, Labelled, LockName,
+    Never, ProcessId, ProcessSet, Protocol, SharedConfig, Tagged, Term, TimerRole,
 };
 
 use super::{Config, Coordinated, Phase, Stable};
-use crate::mutex::EntryDurations;
+use crate::mutex::ExpiringEntryDurations;
 
 /// State of one process. The process takes part in all locks, and in one election. The leader of
 /// this election grants all locks.
@@ -35,7 +35,7 @@ use crate::mutex::EntryDurations;
 pub struct NamedLocks<E: Election> {
     group: Group,
     boots: u64,
-    times: SharedConfig<Option<EntryDurations>>,
+    times: SharedConfig<Option<ExpiringEntryDurations>>,
     election: E,
     /// The highest term reported by the election; `None` before the first report.
     term: Option<Term>,
@@ -93,13 +93,13 @@ impl<E: Election> Protocol for NamedLocks<E> {
     ) -> Self {
         let (boots, stable) =
             stable.map_or((0, None), |stable| (stable.boots, Some(stable.election)));
-        let (election, events) = fx.lift(Message::Election, Timer::Election, |fx| {
+        let (election, events) = fx.run_child(Message::Election, Timer::Election, |fx| {
             E::boot(group, &config.election, stable, fx)
         });
         let mut named = NamedLocks {
             group,
             boots: boots + 1,
-            times: SharedConfig::new(config.times),
+            times: SharedConfig::new(config.entry_durations),
             election,
             term: None,
             is_leader_trusted: false,
@@ -114,8 +114,8 @@ impl<E: Election> Protocol for NamedLocks<E> {
         Stable { boots: self.boots, election: self.election.stable() }
     }
 
-    fn unsaved(&self, saved: &Self::Stable) -> Option<Self::Stable> {
-        match self.election.unsaved(&saved.election) {
+    fn unsaved_change(&self, saved: &Self::Stable) -> Option<Self::Stable> {
+        match self.election.unsaved_change(&saved.election) {
             Some(election) => Some(Stable { boots: self.boots, election }),
             None => (self.boots != saved.boots).then(|| self.stable()),
         }
@@ -168,10 +168,15 @@ impl<E: Election> Protocol for NamedLocks<E> {
 
     /// Records the verdict in all locks before the election handles the verdict. So if the verdict
     /// makes this process the leader, its locks already know which processes are suspected.
-    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
+    fn on_suspicion(
+        &mut self,
+        peer: ProcessId,
+        verdict: DetectorVerdict,
+        fx: &mut impl Effects<Self>,
+    ) {
         match verdict {
-            Verdict::Suspect => self.suspected.insert(peer),
-            Verdict::Trust => self.suspected.remove(peer),
+            DetectorVerdict::Suspect => self.suspected.insert(peer),
+            DetectorVerdict::Trust => self.suspected.remove(peer),
         };
         self.locks.values_mut().for_each(|lock| lock.record_verdict(peer, verdict));
         self.step_election(Input::Suspicion { peer, verdict }, fx);
@@ -200,7 +205,7 @@ impl<E: Election> NamedLocks<E> {
         &self,
         fx: &mut impl Effects<Coordinated<ExternalElection>>,
     ) -> Coordinated<ExternalElection> {
-        let config = Config { election: (), times: *self.times };
+        let config = Config { election: (), entry_durations: *self.times };
         let stable = Stable { boots: self.boots - 1, election: () };
         let mut lock = Coordinated::boot(self.group, &config, Some(stable), fx);
         lock.suspected = self.suspected.clone();
@@ -218,7 +223,7 @@ impl<E: Election> NamedLocks<E> {
 
     fn step_election(&mut self, input: Input<E>, fx: &mut impl Effects<Self>) {
         let (_, events) =
-            fx.lift(Message::Election, Timer::Election, |fx| self.election.step(input, fx));
+            fx.run_child(Message::Election, Timer::Election, |fx| self.election.step(input, fx));
         self.on_election_events(events, fx);
     }
 
@@ -265,7 +270,7 @@ fn lock_effects<'a, E: Election>(
     name: &'a LockName,
     fx: &'a mut impl Effects<NamedLocks<E>>,
 ) -> impl Effects<Coordinated<ExternalElection>> + 'a {
-    fx.wrap(
+    fx.child_effects(
         |inner| Message::Lock(Tagged { key: name.clone(), inner }),
         |inner| Timer::Lock(Tagged { key: name.clone(), inner }),
         |event| match event {
@@ -314,5 +319,5 @@ impl Protocol for ExternalElection {
         match timer {}
     }
 
-    fn on_suspicion(&mut self, _: ProcessId, _: Verdict, _: &mut impl Effects<Self>) {}
+    fn on_suspicion(&mut self, _: ProcessId, _: DetectorVerdict, _: &mut impl Effects<Self>) {}
 }

@@ -31,15 +31,15 @@ impl Algorithm for Bully {
                 ConfigurableTimeout::new(
                     ANSWER_TIMEOUT_NAME,
                     "T: time without an answer after which a process announces itself",
-                    config.answer,
+                    config.answer_timeout,
                 ),
                 ConfigurableTimeout::new(
                     COORDINATOR_TIMEOUT_NAME,
                     "T1: time after an answer without a leader after which a process starts again",
-                    config.coordinator,
+                    config.coordinator_timeout,
                 ),
             ],
-            variants: Variants::<VariantId>::declared(),
+            variants: Variants::<VariantId>::declarations(),
             ..Card::election(
                 "bully",
                 "a process leads if no higher one responds",

@@ -16,12 +16,12 @@ pub struct Config {
     pub ranks: Arc<[Rank]>,
     /// *T*: time for which a process waits for the answers of higher processes. *T* must be at
     /// least two message delays plus the duration of one step.
-    pub answer: Delay,
+    pub answer_timeout: Delay,
     /// *T1*: time for which a process waits for the announcement of a leader after a higher process
     /// has answered. Also the time for which a process waits until it trusts a suspected new leader
     /// again. Each higher process may first wait for *T*. *T1* must cover all these waits on the
     /// slowest clock, and one message delay.
-    pub coordinator: Delay,
+    pub coordinator_timeout: Delay,
     /// Variants that are switched on.
     pub variants: Variants<VariantId>,
 }
@@ -33,8 +33,8 @@ impl Config {
         let answer = 2 * delay + delay / 2;
         Config {
             ranks: (1..=size).map(Rank::from_id).collect(),
-            answer: Delay::ticks(answer),
-            coordinator: coordinator_timeout(size, answer, delay),
+            answer_timeout: Delay::ticks(answer),
+            coordinator_timeout: coordinator_timeout(size, answer, delay),
             variants: Variants::none(),
         }
     }
@@ -58,11 +58,11 @@ impl FromParameters for Config {
         let Parameters { size, delay, .. } = *parameters;
         let plain = Config::plain(size, delay);
         let (ranks, variants) = (parameters.ranks.clone(), parameters.variants()?);
-        let answer = parameters.timeout_or(ANSWER_TIMEOUT_NAME, plain.answer);
+        let answer = parameters.timeout_or(ANSWER_TIMEOUT_NAME, plain.answer_timeout);
         // The waiting process may have the fastest clock, and the awaited one the slowest.
         let awaited = parameters.ticks_on_fastest_clock(answer.max);
         let coordinator = parameters
             .timeout_or(COORDINATOR_TIMEOUT_NAME, coordinator_timeout(size, awaited, delay));
-        Ok(Config { ranks, answer, coordinator, variants })
+        Ok(Config { ranks, answer_timeout: answer, coordinator_timeout: coordinator, variants })
     }
 }

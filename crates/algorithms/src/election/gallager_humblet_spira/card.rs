@@ -2,7 +2,7 @@
 
 use alloc::sync::Arc;
 
-use tenure_core::theory::{Precision, Prediction, WorkloadKind};
+use tenure_core::theory::{Prediction, PredictionKind, WorkloadKind};
 use tenure_core::{
     Algorithm, Card, ChannelOrder, MessageCost, ProcessKnowledge, Property, ToleratedFaults,
 };
@@ -50,7 +50,7 @@ impl Algorithm for GallagerHumbletSpira {
                 Some(most),
             ),
             promises: [Property::Agreement, Property::Progress].into(),
-            variants: Variants::<VariantId>::declared(),
+            variants: Variants::<VariantId>::declarations(),
             ..Card::election(
                 "gallager-humblet-spira",
                 "fragments of the minimum spanning tree merge, and the core of the last one elects",
@@ -63,8 +63,8 @@ impl Algorithm for GallagerHumbletSpira {
     fn predicted_messages(config: &Config, size: u32, _: WorkloadKind) -> Option<Prediction> {
         let (edges, n) = (config.graph.edge_count() as u64, u64::from(size));
         Some(match size {
-            1 => Prediction::new(Precision::Exact, 0),
-            _ => Prediction::new(Precision::Most, bounds(edges, n).1),
+            1 => Prediction::new(PredictionKind::Exact, 0),
+            _ => Prediction::new(PredictionKind::Most, bounds(edges, n).1),
         })
     }
 }

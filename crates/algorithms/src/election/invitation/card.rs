@@ -3,7 +3,7 @@
 use alloc::sync::Arc;
 use alloc::vec;
 
-use tenure_core::theory::{Precision, Prediction, WorkloadKind};
+use tenure_core::theory::{Prediction, PredictionKind, WorkloadKind};
 use tenure_core::{
     Algorithm, Card, ConfigurableTimeout, CrashModel, DetectorClass, MessageCost, Property, Rank,
     Timing, ToleratedFaults,
@@ -41,25 +41,25 @@ impl Algorithm for Invitation {
                 ConfigurableTimeout::new(
                     CHECK_TIMEOUT_NAME,
                     "interval at which a coordinator looks for other groups",
-                    config.check,
+                    config.check_interval,
                 ),
                 ConfigurableTimeout::new(
                     MERGE_TIMEOUT_NAME,
                     "time before the highest rank invites; each lower rank waits this much longer",
-                    config.merge,
+                    config.merge_delay_per_rank,
                 ),
                 ConfigurableTimeout::new(
                     ACCEPT_TIMEOUT_NAME,
                     "time for which an inviting process waits for acceptances",
-                    config.accept,
+                    config.accept_timeout,
                 ),
                 ConfigurableTimeout::new(
                     READY_TIMEOUT_NAME,
                     "time within which a group becomes ready for a process that has accepted",
-                    config.ready,
+                    config.ready_timeout,
                 ),
             ],
-            variants: Variants::<VariantId>::declared(),
+            variants: Variants::<VariantId>::declarations(),
             ..Card::election(
                 "invitation",
                 "groups with a coordinator each invite each other and merge",
@@ -74,7 +74,7 @@ impl Algorithm for Invitation {
     /// ready.
     fn predicted_messages(_: &Config, size: u32, workload: WorkloadKind) -> Option<Prediction> {
         let is_first = matches!(workload, WorkloadKind::OneStarts(_));
-        let least = Prediction::new(Precision::Least, 5 * (u64::from(size) - 1));
+        let least = Prediction::new(PredictionKind::Least, 5 * (u64::from(size) - 1));
         is_first.then_some(least)
     }
 

@@ -23,18 +23,18 @@ pub struct Config {
     /// Interval at which a coordinator looks for other groups. It must be longer than the time
     /// between the discovery of a group and the invitation. So the invitations of one check are
     /// sent before the next check begins.
-    pub check: Delay,
+    pub check_interval: Delay,
     /// Time that the process with the highest rank waits before it invites the groups that it has
     /// found. The process with the *k*-th highest rank waits *k* times as long, so the invitation
     /// of a process with a higher rank arrives first. The time must be longer than two message
     /// delays, so that a coordinator finds all other groups within this time.
-    pub merge: Delay,
+    pub merge_delay_per_rank: Delay,
     /// Time for which an inviting process waits for acceptances. It must be long enough for three
     /// messages: the invitation, its forwarding to a member, and the member's acceptance.
-    pub accept: Delay,
+    pub accept_timeout: Delay,
     /// Time for which a process waits for the group to become ready after it has accepted an
     /// invitation. After this time, the process forms a group of its own.
-    pub ready: Delay,
+    pub ready_timeout: Delay,
     /// Variants that are switched on.
     pub variants: Variants<VariantId>,
 }
@@ -53,10 +53,10 @@ impl Config {
         let accept = 3 * delay + delay / 2;
         Config {
             ranks: (1..=size).map(Rank::from_id).collect(),
-            check: Delay::ticks(merge.saturating_mul(u64::from(size) + 3)),
-            merge: Delay::ticks(merge),
-            accept: Delay::ticks(accept),
-            ready: Delay::ticks(stretched(accept).saturating_add(2 * delay)),
+            check_interval: Delay::ticks(merge.saturating_mul(u64::from(size) + 3)),
+            merge_delay_per_rank: Delay::ticks(merge),
+            accept_timeout: Delay::ticks(accept),
+            ready_timeout: Delay::ticks(stretched(accept).saturating_add(2 * delay)),
             variants: Variants::none(),
         }
     }
@@ -67,7 +67,7 @@ impl Config {
     pub(super) fn merge_delay(&self, of: ProcessId) -> Delay {
         let own = self.ranks[of.index()];
         let higher = self.ranks.iter().filter(|rank| **rank > own).count() as u64;
-        let Delay { min, max } = self.merge;
+        let Delay { min, max } = self.merge_delay_per_rank;
         Delay { min: min.saturating_mul(higher + 1), max: max.saturating_mul(higher + 1) }
     }
 }
@@ -78,10 +78,11 @@ impl FromParameters for Config {
         let timed = Config::timed(size, delay, |ticks| parameters.ticks_on_fastest_clock(ticks));
         Ok(Config {
             ranks: parameters.ranks.clone(),
-            check: parameters.timeout_or(CHECK_TIMEOUT_NAME, timed.check),
-            merge: parameters.timeout_or(MERGE_TIMEOUT_NAME, timed.merge),
-            accept: parameters.timeout_or(ACCEPT_TIMEOUT_NAME, timed.accept),
-            ready: parameters.timeout_or(READY_TIMEOUT_NAME, timed.ready),
+            check_interval: parameters.timeout_or(CHECK_TIMEOUT_NAME, timed.check_interval),
+            merge_delay_per_rank: parameters
+                .timeout_or(MERGE_TIMEOUT_NAME, timed.merge_delay_per_rank),
+            accept_timeout: parameters.timeout_or(ACCEPT_TIMEOUT_NAME, timed.accept_timeout),
+            ready_timeout: parameters.timeout_or(READY_TIMEOUT_NAME, timed.ready_timeout),
             variants: parameters.variants()?,
         })
     }

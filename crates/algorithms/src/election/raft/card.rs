@@ -17,7 +17,12 @@ use crate::drift;
 
 impl Algorithm for Raft {
     fn card(config: &Config, size: u32) -> Card {
-        let Config { election, heartbeat, lease, .. } = *config;
+        let Config {
+            election_timeout: election,
+            heartbeat_interval: heartbeat,
+            lease_duration: lease,
+            ..
+        } = *config;
         let n = u64::from(size);
         Card {
             strategy: Strategy::Quorum,
@@ -44,7 +49,7 @@ impl Algorithm for Raft {
                     lease,
                 ),
             ],
-            variants: Variants::<VariantId>::declared(),
+            variants: Variants::<VariantId>::declarations(),
             ..Card::election(
                 "raft",
                 "a majority elects, one vote per term; a leader without a majority steps down",

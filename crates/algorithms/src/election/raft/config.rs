@@ -20,13 +20,13 @@ pub(crate) const HEARTBEAT_DESCRIPTION: &str = "interval between messages of a l
 pub struct Config {
     /// The election timeout. It must be much longer than the heartbeat interval. The timeout is
     /// random, and its range must be so wide that one process usually times out alone.
-    pub election: Delay,
+    pub election_timeout: Delay,
     /// Interval between heartbeats. It must be longer than the time for a message and its response.
-    pub heartbeat: Delay,
+    pub heartbeat_interval: Delay,
     /// Time for which a leader may continue to lead after a majority has responded. The sum of this
     /// time and a heartbeat interval must be shorter than the election timeout, even if the clocks
     /// drift.
-    pub lease: Delay,
+    pub lease_duration: Delay,
     /// Heartbeat numbers are counted modulo this number. A response that is delayed by exactly as
     /// many heartbeats is mistaken for a response to the current heartbeat.
     pub heartbeat_modulus: u64,
@@ -42,9 +42,9 @@ impl Config {
     pub fn plain(size: u32, delay: u64) -> Self {
         let min = 12 * delay;
         Config {
-            election: Delay { min, max: min + 4 * delay * u64::from(size) },
-            heartbeat: Delay::ticks(3 * delay),
-            lease: Delay::ticks(8 * delay),
+            election_timeout: Delay { min, max: min + 4 * delay * u64::from(size) },
+            heartbeat_interval: Delay::ticks(3 * delay),
+            lease_duration: Delay::ticks(8 * delay),
             heartbeat_modulus: Term::NUMBER_LIMIT,
             variants: Variants::none(),
         }
@@ -58,17 +58,17 @@ impl Config {
     /// interval on the slowest clock.
     pub(crate) fn without_variants(parameters: &Parameters) -> Self {
         let plain = Config::plain(parameters.size, parameters.delay);
-        let heartbeat = parameters.timeout_or(HEARTBEAT_TIMEOUT_NAME, plain.heartbeat);
-        let lease = parameters.timeout_or(LEASE_TIMEOUT_NAME, plain.lease);
+        let heartbeat = parameters.timeout_or(HEARTBEAT_TIMEOUT_NAME, plain.heartbeat_interval);
+        let lease = parameters.timeout_or(LEASE_TIMEOUT_NAME, plain.lease_duration);
         let min_election =
             parameters.ticks_on_fastest_clock(lease.max.saturating_add(heartbeat.max));
-        let longer = min_election.saturating_add(1).saturating_sub(plain.election.min);
-        let Delay { min, max } = plain.election;
+        let longer = min_election.saturating_add(1).saturating_sub(plain.election_timeout.min);
+        let Delay { min, max } = plain.election_timeout;
         let election = Delay { min: min.saturating_add(longer), max: max.saturating_add(longer) };
         Config {
-            election: parameters.timeout_or(ELECTION_TIMEOUT_NAME, election),
-            heartbeat,
-            lease,
+            election_timeout: parameters.timeout_or(ELECTION_TIMEOUT_NAME, election),
+            heartbeat_interval: heartbeat,
+            lease_duration: lease,
             ..plain
         }
     }
@@ -76,9 +76,21 @@ impl Config {
 
 impl FromParameters for Config {
     fn from_parameters(parameters: &Parameters) -> Result<Self, CatalogueError> {
-        let Config { election, heartbeat, lease, .. } = Config::without_variants(parameters);
-        let (heartbeat_modulus, variants) = (parameters.number_modulus, parameters.variants()?);
-        Ok(Config { election, heartbeat, lease, heartbeat_modulus, variants })
+        let Config {
+            election_timeout: election,
+            heartbeat_interval: heartbeat,
+            lease_duration: lease,
+            ..
+        } = Config::without_variants(parameters);
+        let (heartbeat_modulus, variants) =
+            (parameters.sequence_number_modulus, parameters.variants()?);
+        Ok(Config {
+            election_timeout: election,
+            heartbeat_interval: heartbeat,
+            lease_duration: lease,
+            heartbeat_modulus,
+            variants,
+        })
     }
 }
 

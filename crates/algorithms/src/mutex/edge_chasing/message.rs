@@ -14,7 +14,7 @@ pub struct Attempt {
 
 /// Initiator of a probe: the process, and the sequence number of its probe, from 1. As in the
 /// paper, a process starts one probe for each of its edges.
-pub type ProbeInitiator = (ProcessId, u64);
+pub type ProbeId = (ProcessId, u64);
 
 /// Candidate for the victim of a cycle: the number of times that the process has entered the
 /// critical section, and the attempt that it would abandon. The largest candidate becomes the
@@ -61,7 +61,7 @@ pub enum Message {
     /// processes.
     Probe {
         /// Initiator of the probe.
-        initiator: ProbeInitiator,
+        initiator: ProbeId,
         /// Number of an attempt of the receiver. The sender waits until this attempt ends.
         number: u64,
         /// Largest [`VictimCandidate`] among the attempts on the path of the probe so far. If the

@@ -17,11 +17,14 @@ impl<L: LockKind> LeasedLock<L> {
 
     pub(super) fn start_session(&mut self, ticket: L::Ticket, fx: &mut impl Effects<Self>) {
         self.ticket = ticket;
-        let base = self.config.base();
+        let base = self.config.service_config();
         let mut session = Session::new(base.renewal_modulus);
-        let actions = session.renew(&base.times);
-        self.claim =
-            Some(Claim { session, waiter: Waiter::new(), counted: L::ReleaseCount::default() });
+        let actions = session.renew(&base.session_durations);
+        self.claim = Some(Claim {
+            session,
+            waiter: Waiter::new(),
+            counted: L::NotifiedDeletionCount::default(),
+        });
         self.execute_session_actions(actions, fx);
     }
 
@@ -48,7 +51,7 @@ impl<L: LockKind> LeasedLock<L> {
         if ignores_end && timer != tenure_session::Timer::Renewal {
             return;
         }
-        let times = self.config.base().times;
+        let times = self.config.service_config().session_durations;
         if let Some(claim) = &mut self.claim {
             let actions = claim.session.on_timer(timer, &times);
             self.execute_session_actions(actions, fx);
@@ -84,7 +87,7 @@ impl<L: LockKind> LeasedLock<L> {
         actions: Vec<SessionAction>,
         fx: &mut impl Effects<Self>,
     ) {
-        let (service, ticket) = (self.config.base().service, self.ticket);
+        let (service, ticket) = (self.config.service_config().service, self.ticket);
         for action in actions {
             match action {
                 SessionAction::Arm(timer, after) => fx.set_timer(timer.into(), Delay::ticks(after)),
@@ -111,10 +114,10 @@ impl<L: LockKind> LeasedLock<L> {
         let (inside, ticket) = (self.is_inside(), self.ticket);
         self.claim = None;
         if inside || reason == LossReason::Closed {
-            fx.emit(L::exited());
+            fx.emit(L::exited_event());
         }
         let release = Message::Release { ticket, was_inside: inside };
-        self.send(self.config.base().service, release, fx);
+        self.send(self.config.service_config().service, release, fx);
         if !inside && reason != LossReason::Closed {
             let next = ticket.in_session(self.next_session_ticket());
             self.start_session(next, fx);
@@ -126,7 +129,7 @@ impl<L: LockKind> LeasedLock<L> {
         action: Option<WaiterAction<L::Blockers>>,
         fx: &mut impl Effects<Self>,
     ) {
-        let (service, ticket) = (self.config.base().service, self.ticket);
+        let (service, ticket) = (self.config.service_config().service, self.ticket);
         match action {
             None => {}
             Some(WaiterAction::Acquired { fence }) => self.on_granted(fence, fx),
@@ -146,21 +149,26 @@ impl<L: LockKind> LeasedLock<L> {
     /// Handles the grant of the latest claim: makes the next claim of the same session, or enters
     /// the critical section.
     fn on_granted(&mut self, fence: u64, fx: &mut impl Effects<Self>) {
-        match (self.config.next_claim(self.me, &self.ticket), &mut self.claim) {
+        match (self.config.ticket_of_next_claim(self.me, &self.ticket), &mut self.claim) {
             (Some(next), Some(claim)) => {
-                (claim.waiter, claim.counted) = (Waiter::new(), L::ReleaseCount::default());
+                (claim.waiter, claim.counted) =
+                    (Waiter::new(), L::NotifiedDeletionCount::default());
                 self.ticket = next;
-                self.send(self.config.base().service, Message::Look { ticket: next, at: 0 }, fx);
+                self.send(
+                    self.config.service_config().service,
+                    Message::Look { ticket: next, at: 0 },
+                    fx,
+                );
             }
-            _ => fx.emit(self.config.entered(&self.ticket, Fence(0, fence))),
+            _ => fx.emit(self.config.entered_event(&self.ticket, Fence(0, fence))),
         }
     }
 
     /// With the variant `deadline-from-answer`, restarts the deadline of the session from now,
     /// because a response has arrived. Without this variant, does nothing.
-    pub(super) fn restart_deadline_from_answer(&mut self, fx: &mut impl Effects<Self>) {
+    pub(super) fn apply_deadline_from_answer_variant(&mut self, fx: &mut impl Effects<Self>) {
         if self.has_variant(VariantId::DeadlineFromAnswer) && self.claim.is_some() {
-            let after = Delay::ticks(self.config.base().times.validity);
+            let after = Delay::ticks(self.config.service_config().session_durations.validity);
             if let Some(side) =
                 self.claim.as_ref().and_then(|claim| claim.session.confirmed_deadline_slot())
             {
@@ -185,6 +193,6 @@ impl<L: LockKind> LeasedLock<L> {
 
     /// Returns true if `variant` is switched on.
     pub(super) fn has_variant(&self, variant: VariantId) -> bool {
-        self.config.base().variants.has(variant)
+        self.config.service_config().variants.has(variant)
     }
 }

@@ -25,14 +25,14 @@ pub struct Config {
     pub service: ProcessId,
     /// Duration of a lease at the service, the shorter time for which a client relies on the lease,
     /// and the interval between renewals.
-    pub times: SessionDurations,
+    pub session_durations: SessionDurations,
     /// Time from the expiry or the early release of a lease to the commit of the log entry that
     /// ends the lease.
-    pub commit: Delay,
+    pub lease_end_commit_delay: Delay,
     /// Time after which the service changes its leader. The timer starts when the process of the
     /// service boots, and restarts at the end of each part of a lease. After a change, the timer is
     /// off until the next end of a part.
-    pub change: Delay,
+    pub leader_change_delay: Delay,
     /// Modulus of the numbers of renewal requests, and of the terms of leaders.
     pub renewal_modulus: u64,
     /// Variants that are switched on.
@@ -46,20 +46,20 @@ impl Config {
     pub fn plain(delay: u64) -> Self {
         Config {
             service: ProcessId(0),
-            times: SessionDurations {
+            session_durations: SessionDurations {
                 ttl: 10 * delay,
                 validity: 9 * delay,
                 renewal_interval: 3 * delay,
             },
-            commit: Delay { min: 0, max: delay },
-            change: Delay { min: 4 * delay, max: 6 * delay },
+            lease_end_commit_delay: Delay { min: 0, max: delay },
+            leader_change_delay: Delay { min: 4 * delay, max: 6 * delay },
             renewal_modulus: tenure_core::Term::NUMBER_LIMIT,
             variants: Variants::none(),
         }
     }
 
     pub(crate) fn timeouts(&self) -> [ConfigurableTimeout; 5] {
-        let SessionDurations { ttl, validity, renewal_interval } = self.times;
+        let SessionDurations { ttl, validity, renewal_interval } = self.session_durations;
         let validity_text = "time for which a session is claimed, from its last answered renewal";
         [
             ConfigurableTimeout::new(
@@ -76,12 +76,12 @@ impl Config {
             ConfigurableTimeout::new(
                 COMMIT_TIMEOUT_NAME,
                 "time to commit the end of a lease",
-                self.commit,
+                self.lease_end_commit_delay,
             ),
             ConfigurableTimeout::new(
                 CHANGE_TIMEOUT_NAME,
                 "time until the leader of the service changes",
-                self.change,
+                self.leader_change_delay,
             ),
         ]
     }
@@ -89,7 +89,7 @@ impl Config {
     /// Returns the duration of `parts` parts of a lease. A lease consists of [`LEASE_PARTS`] equal
     /// parts.
     pub(super) fn duration_of_parts(&self, parts: u64) -> Delay {
-        Delay::ticks(parts * self.times.ttl / LEASE_PARTS)
+        Delay::ticks(parts * self.session_durations.ttl / LEASE_PARTS)
     }
 }
 
@@ -99,10 +99,12 @@ impl FromParameters for Config {
         let plain = Config::plain(parameters.delay);
         Ok(Config {
             service,
-            times: times(parameters, plain.times)?,
-            commit: parameters.timeout_or(COMMIT_TIMEOUT_NAME, plain.commit),
-            change: parameters.timeout_or(CHANGE_TIMEOUT_NAME, plain.change),
-            renewal_modulus: parameters.number_modulus,
+            session_durations: times(parameters, plain.session_durations)?,
+            lease_end_commit_delay: parameters
+                .timeout_or(COMMIT_TIMEOUT_NAME, plain.lease_end_commit_delay),
+            leader_change_delay: parameters
+                .timeout_or(CHANGE_TIMEOUT_NAME, plain.leader_change_delay),
+            renewal_modulus: parameters.sequence_number_modulus,
             variants,
         })
     }

@@ -7,7 +7,7 @@ use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{Fence, ProcessId, Wire};
 use tenure_session::{Waiter, WaiterAction};
 use tenure_store::{
-    Enqueue, KeySpan, LockMode, Range, SortOrder, SortTarget, Store, WatchFilter, claim_key,
+    Enqueue, KeySpan, LockMode, RangeRead, SortOrder, SortTarget, Store, WatchFilter, claim_key,
 };
 
 use super::Config;
@@ -32,31 +32,35 @@ pub trait LockKind: Clone + Debug + Eq + Hash + Send + Sync + 'static {
     /// Number of deletions of blocking keys of which a waiting claim was notified. Only a variant
     /// with a known mistake counts them. The type is `()` for a kind of lock without such a
     /// variant.
-    type ReleaseCount: Copy + Debug + Default + Eq + Hash + Send + Sync + 'static;
+    type NotifiedDeletionCount: Copy + Debug + Default + Eq + Hash + Send + Sync + 'static;
 
     /// Returns the configuration of the service and of the sessions, which all kinds of locks
     /// share.
-    fn base(&self) -> &Config;
+    fn service_config(&self) -> &Config;
 
     /// Returns the ticket of the first claim that `command` makes in a new session. `session` is
     /// the ticket of that session. Returns `None` if `command` ends a session instead.
-    fn first_claim(&self, command: &Self::Command, session: Ticket) -> Option<Self::Ticket>;
+    fn ticket_of_first_claim(
+        &self,
+        command: &Self::Command,
+        session: Ticket,
+    ) -> Option<Self::Ticket>;
 
     /// Returns the ticket of the claim that the process `at` must make after its claim `ticket` is
     /// granted. Returns `None` if the process needs no further claim in this session.
-    fn next_claim(&self, at: ProcessId, ticket: &Self::Ticket) -> Option<Self::Ticket>;
+    fn ticket_of_next_claim(&self, at: ProcessId, ticket: &Self::Ticket) -> Option<Self::Ticket>;
 
     /// Returns the event that informs the user that this process has entered the critical section.
     /// `fence` is the fencing token of the claim that was granted last.
-    fn entered(&self, ticket: &Self::Ticket, fence: Fence) -> Self::Event;
+    fn entered_event(&self, ticket: &Self::Ticket, fence: Fence) -> Self::Event;
 
     /// Returns the event that reports to the user that this process has left the critical section.
     /// The event occurs at the end of a session.
-    fn exited() -> Self::Event;
+    fn exited_event() -> Self::Event;
 
     /// Returns the store command that appends the key of the claim `ticket` to its queue. `at` is
     /// the process that makes the claim, and `lease` the lease to which the key is attached.
-    fn enqueue(&self, at: ProcessId, ticket: &Self::Ticket, lease: u64) -> Enqueue;
+    fn enqueue_command(&self, at: ProcessId, ticket: &Self::Ticket, lease: u64) -> Enqueue;
 
     /// Returns the keys in the queue for which the claim waits, or `None` if the claim waits for no
     /// key. `claim` consists of the process, the ticket and the ID of the lease. Only keys that
@@ -88,7 +92,7 @@ pub trait LockKind: Clone + Debug + Eq + Hash + Send + Sync + 'static {
         &self,
         _ticket: &Self::Ticket,
         waiter: &mut Waiter<Self::Blockers>,
-        _counted: &mut Self::ReleaseCount,
+        _counted: &mut Self::NotifiedDeletionCount,
         blockers: &Self::Blockers,
         revision: u64,
     ) -> Option<WaiterAction<Self::Blockers>> {
@@ -147,29 +151,29 @@ impl LockKind for Config {
     type Event = Event;
     type Ticket = Ticket;
     type Blockers = u64;
-    type ReleaseCount = ();
+    type NotifiedDeletionCount = ();
 
-    fn base(&self) -> &Config {
+    fn service_config(&self) -> &Config {
         self
     }
 
-    fn first_claim(&self, command: &Command, session: Ticket) -> Option<Ticket> {
+    fn ticket_of_first_claim(&self, command: &Command, session: Ticket) -> Option<Ticket> {
         (*command == Command::Enter).then_some(session)
     }
 
-    fn next_claim(&self, _: ProcessId, _: &Ticket) -> Option<Ticket> {
+    fn ticket_of_next_claim(&self, _: ProcessId, _: &Ticket) -> Option<Ticket> {
         None
     }
 
-    fn entered(&self, _: &Ticket, fence: Fence) -> Event {
+    fn entered_event(&self, _: &Ticket, fence: Fence) -> Event {
         Event::Entered { fence }
     }
 
-    fn exited() -> Event {
+    fn exited_event() -> Event {
         Event::Exited
     }
 
-    fn enqueue(&self, _: ProcessId, _: &Ticket, lease: u64) -> Enqueue {
+    fn enqueue_command(&self, _: ProcessId, _: &Ticket, lease: u64) -> Enqueue {
         Enqueue { name: NAME.into(), lease, mode: LockMode::Exclusive, value: b"".into() }
     }
 
@@ -180,7 +184,7 @@ impl LockKind for Config {
         revision: u64,
         at: u64,
     ) -> Option<u64> {
-        let range = Range { limit: 1, ..older_keys_query(NAME, revision, at)? };
+        let range = RangeRead { limit: 1, ..older_keys_query(NAME, revision, at)? };
         let found = store.range(&range).ok()?;
         found.kvs.first().map(|kv| kv.lease)
     }
@@ -205,12 +209,12 @@ pub(crate) fn older_keys_query(
     name: &[u8],
     before_revision: u64,
     read_revision: u64,
-) -> Option<Range> {
-    Some(Range {
+) -> Option<RangeRead> {
+    Some(RangeRead {
         revision: read_revision,
         order: SortOrder::Descend,
         target: SortTarget::Create,
         max_create_revision: before_revision.checked_sub(1).filter(|most| *most > 0)?,
-        ..Range::of(KeySpan::prefix([name, b"/"].concat()))
+        ..RangeRead::of(KeySpan::prefix([name, b"/"].concat()))
     })
 }

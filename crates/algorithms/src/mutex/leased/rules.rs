@@ -29,7 +29,7 @@ impl<L: LockKind> LeasedLock<L> {
 
     /// Returns true if each renewal that the service answers extends the lease. A variant with a
     /// mistake answers renewals, but the lease ends as if they had not arrived.
-    pub(super) fn honours_late_renewals(&self) -> bool {
+    pub(super) fn renewals_extend_leases(&self) -> bool {
         !self.has_variant(VariantId::ExpiryDisregardsRenewal)
     }
 

@@ -12,7 +12,7 @@ use tenure_core::{Effects, ProcessId};
 use tenure_session::{CheckpointInterval, LeaseProposal, Lessor, RenewalOutcome};
 use tenure_store::{
     Command, Enqueue, EventKind, KeySpan, LeaseChange, LeaseCheckpoint, LeaseExpiry, LogPosition,
-    Range, Store, StoreLimits, claim_key,
+    RangeRead, Store, StoreLimits, claim_key,
 };
 
 use super::config::LEASE_PARTS;
@@ -97,10 +97,12 @@ impl<L: LockKind> LockService<L> {
         at: u64,
     ) -> (Option<u64>, Option<L::Blockers>) {
         let lease = lease_id_of(from, ticket.session());
-        let Enqueue { name, mode, .. } = kind.enqueue(from, ticket, lease);
+        let Enqueue { name, mode, .. } = kind.enqueue_command(from, ticket, lease);
         let key = claim_key(&name, lease, mode);
-        let found =
-            self.store.range(&Range { revision: at, ..Range::of(KeySpan::single(key)) }).ok();
+        let found = self
+            .store
+            .range(&RangeRead { revision: at, ..RangeRead::of(KeySpan::single(key)) })
+            .ok();
         let own = found.and_then(|found| found.kvs.first().map(|kv| kv.create_revision));
         let claim = (from, ticket, lease);
         (own, own.and_then(|own| kind.blockers(&self.store, claim, own, at)))
@@ -113,7 +115,7 @@ impl<L: LockKind> LeasedLock<L> {
     /// change of the leader.
     pub(super) fn start_lease_countdowns(&mut self, fx: &mut impl Effects<Self>) {
         let Some(service) = &self.service else { return };
-        fx.set_timer(Timer::Change, self.config.base().change);
+        fx.set_timer(Timer::Change, self.config.service_config().leader_change_delay);
         let leases: Vec<(u64, u64)> =
             service.store.leases().map(|(lease, value)| (lease, value.left)).collect();
         for (lease, left) in leases {
@@ -130,7 +132,7 @@ impl<L: LockKind> LeasedLock<L> {
     /// the ends of leases that are not committed yet. The next change is possible only after the
     /// end of another part of a lease.
     pub(super) fn change_leader(&mut self, fx: &mut impl Effects<Self>) {
-        let modulus = self.config.base().renewal_modulus;
+        let modulus = self.config.service_config().renewal_modulus;
         let Some(service) = &mut self.service else { return };
         let store = service.store.clone();
         let ends = core::mem::take(&mut service.ends);
@@ -151,7 +153,7 @@ impl<L: LockKind> LeasedLock<L> {
     fn commit(&mut self, command: Command, fx: &mut impl Effects<Self>) {
         let Some(service) = &mut self.service else { return };
         let outcome = service.apply(command);
-        for change in outcome.leases {
+        for change in outcome.lease_changes {
             let Some(service) = &mut self.service else { return };
             let lessor = &mut service.lessor;
             match change {
@@ -195,7 +197,7 @@ impl<L: LockKind> LeasedLock<L> {
     fn set_part_timer(&mut self, lease: u64, part: Option<u64>, fx: &mut impl Effects<Self>) {
         let (Some(part), Some(service)) = (part, &mut self.service) else { return };
         *service.started.entry(lease).or_default() += 1;
-        fx.set_timer(Timer::Part(lease), self.config.base().duration_of_parts(part));
+        fx.set_timer(Timer::Part(lease), self.config.service_config().duration_of_parts(part));
     }
 
     pub(super) fn on_open(
@@ -221,7 +223,7 @@ impl<L: LockKind> LeasedLock<L> {
         round: u64,
         fx: &mut impl Effects<Self>,
     ) {
-        let (lease, honours) = (lease_id_of(from, ticket.session()), self.honours_late_renewals());
+        let (lease, honours) = (lease_id_of(from, ticket.session()), self.renewals_extend_leases());
         let confirms = self.confirms_leadership();
         let Some(service) = &mut self.service else { return };
         if service.has_former_leader && from != self.me && fx.choose(2) == 0 {
@@ -240,7 +242,7 @@ impl<L: LockKind> LeasedLock<L> {
             RenewalOutcome::Accepted { .. } | RenewalOutcome::NeedsCheckpoint { .. }
                 if !honours => {}
             RenewalOutcome::NotFound => return self.send(from, Message::Gone { ticket }, fx),
-            RenewalOutcome::Accepted { part } => {
+            RenewalOutcome::Accepted { part_length: part } => {
                 service.started.remove(&lease);
                 self.set_part_timer(lease, Some(part), fx);
             }
@@ -259,7 +261,7 @@ impl<L: LockKind> LeasedLock<L> {
         let lease = lease_id_of(from, ticket.session());
         let is_alive = self.service.as_ref().is_some_and(|it| it.store.lease(lease).is_some());
         if is_alive && at == 0 {
-            let enqueue = self.config.enqueue(from, &ticket, lease);
+            let enqueue = self.config.enqueue_command(from, &ticket, lease);
             self.commit(Command::Enqueue(enqueue), fx);
         }
         let honours = self.notices_session_end();
@@ -328,7 +330,7 @@ impl<L: LockKind> LeasedLock<L> {
             return;
         }
         service.ends.insert(lease, None);
-        fx.set_timer(Timer::Commit(lease), kind.base().commit);
+        fx.set_timer(Timer::Commit(lease), kind.service_config().lease_end_commit_delay);
         let at = service.store.revision();
         let is_next = |process: ProcessId, waiting: &L::Ticket| {
             let blockers = service.place(kind, process, waiting, at).1;
@@ -352,7 +354,7 @@ impl<L: LockKind> LeasedLock<L> {
     /// reports a violation of `starvation-freedom`.
     pub(super) fn on_lease_part_elapsed(&mut self, lease: u64, fx: &mut impl Effects<Self>) {
         let Some(service) = &mut self.service else { return };
-        fx.set_timer(Timer::Change, self.config.base().change);
+        fx.set_timer(Timer::Change, self.config.service_config().leader_change_delay);
         if service.started.get(&lease).is_some_and(|parts| *parts > LEASE_PARTS) {
             return;
         }
@@ -367,7 +369,10 @@ impl<L: LockKind> LeasedLock<L> {
             }
             LeaseProposal::Expire => {
                 service.ends.insert(lease, Some(renewal_index));
-                fx.set_timer(Timer::Commit(lease), self.config.base().commit);
+                fx.set_timer(
+                    Timer::Commit(lease),
+                    self.config.service_config().lease_end_commit_delay,
+                );
             }
         }
     }

@@ -53,7 +53,7 @@ impl Rules {
 
     /// Advances the clock to at least the clock of a received request.
     #[inline]
-    pub(super) fn observe(self, clock: &mut LamportClock, request: Timestamp) {
+    pub(super) fn advance_clock(self, clock: &mut LamportClock, request: Timestamp) {
         if !self.0.has(VariantId::NoClockOnRequest) {
             clock.observe(request.clock);
         }

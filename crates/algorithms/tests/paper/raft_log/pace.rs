@@ -164,7 +164,7 @@ fn heartbeats_keep_a_leader_with_slow_disks() {
     let answers = cluster.messages_on_link(back);
     let answer = answers.last().expect("it responds at once");
     assert!(matches!(answer, Message::HeartbeatResponse { .. }), "{answer:?}");
-    assert!(!RaftLog::requires_save(answer));
+    assert!(!RaftLog::must_wait_for_save(answer));
     cluster.deliver_at(back, 0);
     cluster.take_events();
     cluster.fire_timer(p(1), Timer::Election);

@@ -11,7 +11,7 @@ use tenure_core::Property;
 /// Runs the search for an algorithm that only the checker runs. If `--trace` is given and the
 /// search finds a counterexample, writes the shortest one to that file. Returns `None` for any
 /// other algorithm.
-pub(super) fn search_and_save(options: &Options) -> Option<Result<Report, Failure>> {
+pub(super) fn search_and_save_counterexample(options: &Options) -> Option<Result<Report, Failure>> {
     let report = match (shared_memory::card(options), byzantine::card(options)) {
         (Some(card), _) => shared_memory::search(options, &card),
         (None, Some(card)) => byzantine::search(options, &card),
@@ -79,7 +79,7 @@ fn save_counterexample(options: &Options, report: &Report) -> Result<(), Failure
     };
     let mut found = found.clone();
     let header = &mut found.trace.header;
-    header.options = options.group.option_words()?;
+    header.options = options.group.trace_header_words()?;
     header.most_bypass = match found.property {
         Property::Bypass(most) => most,
         _ => None,

@@ -34,12 +34,12 @@ pub(super) fn build_check_config(options: &Options, card: &Card, size: u32) -> C
     };
     let mut config = CheckConfig::new(&card.name, card.service, size);
     config.model = ModelConfig {
-        entries: options.entry_limits(size),
+        request_limits: options.entry_limits(size),
         initiators: group.initiators().map(<[_]>::to_vec),
         order: group.channel_order().unwrap_or(card.order),
         latency,
         has_rounds: timing == Timing::Rounds,
-        step: if timing == Timing::Rounds { 0..=0 } else { options.step.clone() },
+        step_duration: if timing == Timing::Rounds { 0..=0 } else { options.step.clone() },
         drift_ppm: if timing == Timing::Rounds { 0 } else { options.drift },
         has_detectors: card.detection != DetectorClass::None,
         detects_restarts: options.new_sessions,
@@ -55,8 +55,8 @@ pub(super) fn build_check_config(options: &Options, card: &Card, size: u32) -> C
         saving: options.saving.into(),
         recoveries: options.recover,
         false_suspicions: options.false_suspicion,
-        partition: options.partition.as_ref().map(|side| side.0.clone()),
-        down: group.down_processes().to_vec(),
+        partition_side: options.partition.as_ref().map(|side| side.0.clone()),
+        initially_down: group.down_processes().to_vec(),
         ..config.faults
     };
     config.bounds.in_flight = options.in_flight as usize;

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde::Serialize;
 use serde_json::{Value as Json, json};
-use tenure_check::{Entries, EntryLimits, Measure, MeasureConfig, MeasureReport, RunEnd};
+use tenure_check::{Measure, MeasureConfig, MeasureReport, RequestLimit, RequestLimits, RunEnd};
 use tenure_core::{Card, CostUnit, MessageCost, Service};
 
 use super::CheckPlan;
@@ -27,11 +27,12 @@ pub(super) fn parse(text: &str) -> Result<MeasureConfig, String> {
         let nearest = nearest(name, names()).join(", ");
         format!("expected {}; nearest are {nearest}", names().collect::<Vec<_>>().join(", "))
     })?;
-    let has_messages = matches!(measure, Measure::Messages | Measure::Received | Measure::Time);
+    let has_messages =
+        matches!(measure, Measure::Messages | Measure::Received | Measure::CausalChainLength);
     match &kind {
         Some(_) if !has_messages => Err(format!("{name} counts no messages: expected no kind")),
         Some(kind) if kind.is_empty() => Err("expected a kind of message after =".to_owned()),
-        _ => Ok(MeasureConfig { measure, kind }),
+        _ => Ok(MeasureConfig { measure, message_kind: kind }),
     }
 }
 
@@ -103,7 +104,7 @@ fn status(measured: &Measured) -> Status {
     let exceeds = |bound: &BoundComparison| bound.most.is_exceeded() || bound.least.is_exceeded();
     if measured.iter().filter_map(|(_, bound)| bound.as_ref()).any(exceeds) {
         Status::Violated
-    } else if measured.iter().any(|(report, _)| report.limit.is_some()) {
+    } else if measured.iter().any(|(report, _)| report.reached_limit.is_some()) {
         Status::Incomplete
     } else {
         Status::Success
@@ -212,7 +213,7 @@ impl BoundComparison {
     /// Also returns `None` if the number of units in a run is unbounded or unknown.
     fn of(plan: &CheckPlan<'_>, report: &MeasureReport) -> Option<Self> {
         let CheckPlan { options, card, parameters } = plan;
-        if options.has_faults() || report.kind.is_some() {
+        if options.permits_faults_or_waives_assumptions() || report.message_kind.is_some() {
             return None;
         }
         match report.measure {
@@ -238,7 +239,7 @@ impl BoundComparison {
                     maximum,
                 })
             }
-            Measure::Received | Measure::Time | Measure::Moves => None,
+            Measure::Received | Measure::CausalChainLength | Measure::Moves => None,
         }
     }
 
@@ -255,7 +256,7 @@ impl BoundComparison {
         // With `RunEnd::Served`, the search counts messages only until all users are served, and
         // more messages may follow. A run with fewer messages than `least` therefore does not
         // contradict the bound.
-        if report.ends == Some(RunEnd::Served) && lower.is_exceeded() {
+        if report.minimum_run_end == Some(RunEnd::Served) && lower.is_exceeded() {
             lower = BoundVerdict::Unknown(least * unit_count);
         }
         let most = most.map(|most| most.saturating_mul(unit_count));
@@ -312,15 +313,15 @@ fn is_exact_maximum(report: &MeasureReport) -> bool {
 /// Returns the number of units of `cost` in a run in which every request is served. A unit is an
 /// election or a critical-section entry. Returns `None` if the number of entries is unbounded, or
 /// if `cost` is about another unit.
-fn unit_count(cost: &MessageCost, entries: &EntryLimits, size: u32) -> Option<u64> {
-    let number = |entries: &Entries| match entries {
-        Entries::AtMost(times) => Some(u64::from(*times)),
-        Entries::Unbounded => None,
+fn unit_count(cost: &MessageCost, entries: &RequestLimits, size: u32) -> Option<u64> {
+    let number = |entries: &RequestLimit| match entries {
+        RequestLimit::AtMost(times) => Some(u64::from(*times)),
+        RequestLimit::Unbounded => None,
     };
     match (cost.per, entries) {
         (CostUnit::Election, _) => Some(1),
-        (CostUnit::Entry, EntryLimits::Same(each)) => Some(number(each)? * u64::from(size)),
-        (CostUnit::Entry, EntryLimits::PerProcess(list)) => list.iter().map(number).sum(),
+        (CostUnit::Entry, RequestLimits::Same(each)) => Some(number(each)? * u64::from(size)),
+        (CostUnit::Entry, RequestLimits::PerProcess(list)) => list.iter().map(number).sum(),
         (CostUnit::Agreement | CostUnit::Message | CostUnit::Period, _) => None,
     }
 }
@@ -332,8 +333,11 @@ mod tests {
     #[test]
     fn parses_measures_and_kinds() {
         let kind = Some("reply".to_owned());
-        assert_eq!(parse("time"), Ok(Measure::Time.into()));
-        assert_eq!(parse("messages=reply"), Ok(MeasureConfig { measure: Measure::Messages, kind }));
+        assert_eq!(parse("time"), Ok(Measure::CausalChainLength.into()));
+        assert_eq!(
+            parse("messages=reply"),
+            Ok(MeasureConfig { measure: Measure::Messages, message_kind: kind })
+        );
         let wrong = ["mesages", "bypass=reply", "messages="].map(|text| parse(text).is_err());
         assert_eq!(wrong, [true; 3]);
         assert!(parse("mesages").is_err_and(|error| error.contains("nearest are messages")));

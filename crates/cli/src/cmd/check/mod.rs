@@ -30,8 +30,8 @@ pub(crate) fn run(options: Options) -> Result<Status, Failure> {
     if stabilization::is_stabilization_check(&options) {
         return stabilization::run(&options);
     }
-    let options = options.with_default_limits();
-    if let Some(report) = checker_only::search_and_save(&options) {
+    let options = options.with_default_size_and_limits();
+    if let Some(report) = checker_only::search_and_save_counterexample(&options) {
         return print_report(&options, &report?, || Ok(String::new()));
     }
     let plan = CheckPlan::of(&options)?;
@@ -78,7 +78,7 @@ pub(crate) fn run_to_json(options: &Options) -> Result<Value, Failure> {
     if stabilization::is_stabilization_check(options) {
         return stabilization::run_to_json(options);
     }
-    let report = match checker_only::search_and_save(options) {
+    let report = match checker_only::search_and_save_counterexample(options) {
         Some(report) => report?,
         None => {
             let plan = CheckPlan::of(options)?;
@@ -93,8 +93,8 @@ pub(crate) fn run_to_json(options: &Options) -> Result<Value, Failure> {
     serde_json::to_value(report).map_err(Failure::environment)
 }
 
-pub(crate) fn search_without_progress(options: &Options) -> Result<Report, Failure> {
-    match checker_only::search_and_save(options) {
+pub(crate) fn search_without_progress_line(options: &Options) -> Result<Report, Failure> {
+    match checker_only::search_and_save_counterexample(options) {
         Some(report) => report,
         None => CheckPlan::of(options)?.search(false),
     }
@@ -122,7 +122,7 @@ impl<'a> CheckPlan<'a> {
         // With modulus 1, all heartbeats have the same number, and so have all renewals. This
         // bounds the state space. In a check, no such message arrives so late that its receiver
         // takes it for a later one.
-        let parameters = Parameters { number_modulus: 1, ..options.group.parameters()? };
+        let parameters = Parameters { sequence_number_modulus: 1, ..options.group.parameters()? };
         let parameters = parameters.with_timing_bounds(latency, step, options.drift);
         let card =
             tenure_instances::card(&options.algorithm, &parameters).map_err(Failure::usage)?;
@@ -136,7 +136,7 @@ impl<'a> CheckPlan<'a> {
         let algorithm = tenure_instances::algorithm(&options.algorithm, parameters);
         let algorithm = algorithm.map_err(Failure::usage)?;
         let mut config = build_check_config(options, card, parameters.size);
-        config.custom =
+        config.custom_properties =
             options.custom.parse_with_sample_runs(card, &*algorithm, parameters.size)?;
         config.fairness = options.fairness.into();
         config.search.swarm = options.swarm.config(&properties)?;
@@ -149,7 +149,7 @@ impl<'a> CheckPlan<'a> {
     fn describe_in_header(&self, header: &mut Header) -> Result<(), Failure> {
         let CheckPlan { options, parameters, card } = self;
         let network = card.graph.as_deref().or(parameters.graph.as_deref());
-        header.options = options.group.option_words()?;
+        header.options = options.group.trace_header_words()?;
         header.most_inside = card.most_inside();
         header.fenced = card.is_fenced();
         header.ranks = Some(parameters.ranks.to_vec());
@@ -182,7 +182,7 @@ impl<'a> CheckPlan<'a> {
         let CheckPlan { options, card, .. } = self;
         let group = &options.group;
         let elects = card.service == Service::Election || card.service.is_agreement();
-        let is_whole = report.limit.is_none() && report.counterexamples.is_empty();
+        let is_whole = report.reached_limit.is_none() && report.counterexamples.is_empty();
         let (has_crashes, recovers) = (options.crash > 0, options.recover > 0);
         let saves_apart = options.saving != Default::default();
         let timing = group.timing().unwrap_or(card.timing);
@@ -277,10 +277,10 @@ fn larger_group_hint(options: &Options, report: &Report) -> Result<String, Failu
         report.size - 1,
         report.states
     ));
-    let before = search_without_progress(&smaller?)?.states;
+    let before = search_without_progress_line(&smaller?)?.states;
     let times = report.states / before.max(1);
     let states = report.states.saturating_mul(times);
-    let bytes = states.saturating_mul(report.bytes as u64 / report.states.max(1));
+    let bytes = states.saturating_mul(report.peak_bytes as u64 / report.states.max(1));
     let memory = match bytes >> 30 {
         0 => String::new(),
         gigabytes => format!(", {gigabytes} GB"),
@@ -299,7 +299,7 @@ fn larger_group_hint(options: &Options, report: &Report) -> Result<String, Failu
 }
 
 fn limit_hint(options: &Options, report: &Report) -> String {
-    let raise_limit = match report.limit {
+    let raise_limit = match report.reached_limit {
         None => return String::new(),
         Some(ReachedLimit::States) => "raise --max-states",
         Some(ReachedLimit::Memory) => "raise --max-memory",

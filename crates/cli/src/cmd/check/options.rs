@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use clap::builder::ArgPredicate;
 use clap::{Arg, Args, ValueEnum};
-use tenure_check::{CheckLimits, Entries, EntryLimits, Fairness, MeasureConfig, SaveTiming};
+use tenure_check::{CheckLimits, Fairness, MeasureConfig, RequestLimit, RequestLimits, SaveTiming};
 use tenure_core::{Card, Property, RequiredInput, Service, Timing};
 use tenure_sim::{EntriesPerProcess as Numbers, ProcessList, parse_drift_to_ppm};
 use tenure_trace::Action;
@@ -334,7 +334,7 @@ impl Options {
     /// Sets the number of processes and the limits on memory and time where the user gives none.
     /// With these limits, every search ends by itself. The limit on memory is half of the available
     /// memory. The limit on time is one minute at a terminal, and five minutes otherwise.
-    pub(crate) fn with_default_limits(mut self) -> Self {
+    pub(crate) fn with_default_size_and_limits(mut self) -> Self {
         self.group = self.group.with_default_size(DEFAULT_CHECK_SIZE);
         self.max_memory = self.max_memory.or_else(|| Some(machine::memory_limit()? / 2));
         let default = match std::io::stdout().is_terminal() {
@@ -377,7 +377,7 @@ impl Options {
                     let constant = card.messages.exact_messages().is_some();
                     constant && card.service == Service::Mutex && self.cost_obstacle(card).is_none()
                 }
-                Property::Topology => !self.has_faults(),
+                Property::Topology => !self.permits_faults_or_waives_assumptions(),
                 property => property.required_input() != RequiredInput::Clocks,
             };
             // Promises that need bounded clock drift are checked only with synchronous timing. With
@@ -394,7 +394,7 @@ impl Options {
     }
 
     /// Returns true if the options permit faults or contain `--beyond-assumptions`.
-    pub(super) fn has_faults(&self) -> bool {
+    pub(super) fn permits_faults_or_waives_assumptions(&self) -> bool {
         let faults = [self.lose, self.duplicate, self.crash, self.recover, self.false_suspicion];
         let fails = faults.iter().any(|most| *most > 0) || self.partition.is_some();
         fails || !self.group.down_processes().is_empty() || self.group.beyond_assumptions
@@ -407,7 +407,10 @@ impl Options {
         let whys = [
             (!card.messages.is_complete, "its card bounds only some of its messages"),
             (card.messages.most.is_none(), "its card has no upper bound on messages"),
-            (self.has_faults(), "its card covers only runs without faults"),
+            (
+                self.permits_faults_or_waives_assumptions(),
+                "its card covers only runs without faults",
+            ),
             (
                 unbounded && card.messages.exact_messages().is_none(),
                 "the total grows without bound",
@@ -421,21 +424,26 @@ impl Options {
     fn topology_obstacle(&self, card: &Card) -> Option<&'static str> {
         let whys = [
             (!card.has_checkable_links(), "its card names no ring and no graph"),
-            (self.has_faults(), "its card covers only runs without faults"),
+            (
+                self.permits_faults_or_waives_assumptions(),
+                "its card covers only runs without faults",
+            ),
         ];
         whys.into_iter().find_map(|(holds, why)| holds.then_some(why))
     }
 
-    pub(crate) fn entry_limits(&self, size: u32) -> EntryLimits {
+    pub(crate) fn entry_limits(&self, size: u32) -> RequestLimits {
         match &self.group.entries {
-            None => EntryLimits::Same(Entries::AtMost(1)),
+            None => RequestLimits::Same(RequestLimit::AtMost(1)),
             Some(EntriesOption::Of(Numbers::Each(each))) => {
-                EntryLimits::Same(Entries::AtMost(*each))
+                RequestLimits::Same(RequestLimit::AtMost(*each))
             }
-            Some(EntriesOption::Unbounded) => EntryLimits::Same(Entries::Unbounded),
+            Some(EntriesOption::Unbounded) => RequestLimits::Same(RequestLimit::Unbounded),
             Some(EntriesOption::Of(Numbers::Listed(listed))) => {
                 let padded = listed.iter().copied().chain(std::iter::repeat(0));
-                EntryLimits::PerProcess(padded.take(size as usize).map(Entries::AtMost).collect())
+                RequestLimits::PerProcess(
+                    padded.take(size as usize).map(RequestLimit::AtMost).collect(),
+                )
             }
         }
     }
@@ -481,15 +489,15 @@ mod tests {
 
     #[test]
     fn search_is_limited_by_default() {
-        let plain = options("").with_default_limits();
+        let plain = options("").with_default_size_and_limits();
         assert_eq!(plain.max_memory, machine::memory_limit().map(|bytes| bytes / 2));
         assert_eq!(plain.max_states, None);
-        let chosen = options("--max-memory 1G --max-time 5s").with_default_limits();
+        let chosen = options("--max-memory 1G --max-time 5s").with_default_size_and_limits();
         let limits = (chosen.max_memory, chosen.max_time);
         assert_eq!(limits, (Some(1 << 30), Some(TimeLimit(Some(Duration::from_secs(5))))));
         // Tests have no terminal.
         assert_eq!(plain.max_time, Some(TimeLimit(Some(Duration::from_mins(5)))));
-        let endless = options("--max-time none").with_default_limits();
+        let endless = options("--max-time none").with_default_size_and_limits();
         assert_eq!(endless.max_time, Some(TimeLimit(None)));
     }
 

@@ -1,6 +1,6 @@
 //! `tenure check` of a lock in shared memory.
 
-use tenure_check::{Entries, EntryLimits, Report, SharedMemoryConfig};
+use tenure_check::{Report, RequestLimit, RequestLimits, SharedMemoryConfig};
 use tenure_core::Property;
 use tenure_core::shared_memory::SharedMemoryCard;
 use tenure_instances::shared_memory;
@@ -67,13 +67,14 @@ fn config(options: &Options, card: &SharedMemoryCard) -> Result<SharedMemoryConf
     let mut config = SharedMemoryConfig::new(card.name, size, judged);
     if options.group.entries.is_some() {
         config.entries = match options.entry_limits(size) {
-            EntryLimits::Same(each) => vec![each; size as usize],
-            EntryLimits::PerProcess(entries) => entries,
+            RequestLimits::Same(each) => vec![each; size as usize],
+            RequestLimits::PerProcess(entries) => entries,
         };
     }
-    let is_endless = config.entries.contains(&Entries::Unbounded);
+    let is_endless = config.entries.contains(&RequestLimit::Unbounded);
     let bounded = card.unbounded.filter(|_| is_endless || options.ticket_max.is_some());
-    config.bound = bounded.map(|name| (name, options.ticket_max.unwrap_or(DEFAULT_TICKET_MAX)));
+    config.register_bound =
+        bounded.map(|name| (name, options.ticket_max.unwrap_or(DEFAULT_TICKET_MAX)));
     config.fairness = options.fairness.into();
     config.limits = options.limits();
     config.stop_flag = Some(interrupt::flag());

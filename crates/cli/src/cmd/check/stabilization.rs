@@ -69,7 +69,7 @@ fn checked(options: &Options) -> Result<StabilizationReport, Failure> {
     reject_unsupported_options(options)?;
     let config = StabilizingSystemConfig {
         size: options.group.n.unwrap_or(DEFAULT_CHECK_SIZE),
-        states: options.states,
+        machine_state_count: options.states,
         has_messages: options.from == Some(InitialStatesOption::AnyWithMessages),
         variants: options.group.variant.clone(),
     };

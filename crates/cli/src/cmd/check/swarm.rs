@@ -70,7 +70,7 @@ impl SwarmOptions {
         }
         let default = SwarmConfig::for_member(number, of);
         Ok(Some(SwarmConfig {
-            bytes: self.memory.unwrap_or(default.bytes),
+            table_bytes: self.memory.unwrap_or(default.table_bytes),
             depth_max: self.depth.unwrap_or(default.depth_max),
             ..default
         }))
@@ -95,7 +95,7 @@ mod tests {
         let options = SwarmOptions { swarm, memory: Some(1 << 20), depth: None };
         assert!(options.config(&[Property::Bypass(None)]).is_err());
         let bounded = options.config(&[Property::Bypass(Some(1))]).expect("a bound can be judged");
-        assert_eq!(bounded.map(|config| config.bytes), Some(1 << 20));
+        assert_eq!(bounded.map(|config| config.table_bytes), Some(1 << 20));
         assert_eq!(SwarmOptions::default().config(&[]).expect("no swarm"), None);
     }
 }

@@ -291,7 +291,7 @@ fn check_cell(words: &str, bound: &str) -> Result<Cell, Failure> {
     let beats = words.split(' ').next().is_some_and(has_heartbeats);
     let most = if beats { MAX_STATES_WITH_HEARTBEATS } else { MAX_STATES };
     let line = format!("{words} --beyond-assumptions --max-states {most}");
-    let report = check::search_without_progress(&check::Options::parse_line(&line)?)?;
+    let report = check::search_without_progress_line(&check::Options::parse_line(&line)?)?;
     let (verdict, property) = verdict(&report);
     let check = Some(format!("tenure check {words} --beyond-assumptions"));
     let length = property
@@ -332,7 +332,7 @@ fn loses_majority(words: &str) -> bool {
 /// the algorithm excludes.
 fn is_tolerated(words: &str) -> Result<bool, Failure> {
     let line = format!("{words} --max-states 1");
-    match check::search_without_progress(&check::Options::parse_line(&line)?) {
+    match check::search_without_progress_line(&check::Options::parse_line(&line)?) {
         Ok(_) => Ok(true),
         Err(failure) if failure.status == Status::Usage => Ok(false),
         Err(failure) => Err(failure),

@@ -2,7 +2,7 @@
 
 mod faults;
 mod plot;
-mod sweep;
+mod plot_by_group_size;
 mod table;
 
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use super::capture::print_stderr_line;
 use super::failure::{Failure, Status};
 use super::group::IdsOption;
 use super::interrupt;
-use super::machine::watch_memory_use;
+use super::machine::stop_at_memory_limit;
 use super::output::{print, print_json, warn_no_effect};
 use super::program;
 use super::simulate::options::RunOptions;
@@ -144,7 +144,7 @@ fn write_plot(options: &Options, path: &Path) -> Result<Status, Failure> {
     let mut run = options.run.clone();
     set_default_ids(&mut run)?;
     let runs = run.runs_or(DEFAULT_RUNS);
-    match sweep::plot_over_group_sizes(options.service, &rows(options)?, &run, runs) {
+    match plot_by_group_size::plot_over_group_sizes(options.service, &rows(options)?, &run, runs) {
         Err(failure) if failure.status == Status::Incomplete => {
             print_stderr_line(&format!("{}: {failure}", program::name()));
             Ok(Status::Incomplete)
@@ -235,7 +235,7 @@ fn measure_all(options: &Options) -> Result<(Data, Status), Failure> {
         return Err(Failure::usage(message));
     }
     set_default_ids(&mut options.run)?;
-    watch_memory_use();
+    stop_at_memory_limit();
     let mut algorithms = Vec::new();
     let mut worst = Status::Success;
     let rows = rows(&options)?;
@@ -244,7 +244,7 @@ fn measure_all(options: &Options) -> Result<(Data, Status), Failure> {
         algorithms.push(row);
         worst = worst.worse(status);
     }
-    if algorithms.iter().all(ComparisonRow::is_refused) {
+    if algorithms.iter().all(ComparisonRow::is_not_run) {
         interrupt::fail_if_interrupted("before the first row was known")?;
         let first = algorithms.first().and_then(|row| row.refused.clone()).unwrap_or_default();
         return Err(Failure::usage(first));
@@ -336,7 +336,7 @@ fn measure(
     runs: u64,
 ) -> Result<(ComparisonRow, Status), Failure> {
     if interrupt::is_interrupted() {
-        return Ok((ComparisonRow::refused(name, "interrupted"), Status::Incomplete));
+        return Ok((ComparisonRow::not_run(name, "interrupted"), Status::Incomplete));
     }
     let performed = SimulationPlan::new(name, options, &[]).and_then(|plan| {
         let outcome = plan.perform_runs(runs, options.threads(), None)?;
@@ -344,7 +344,7 @@ fn measure(
     });
     match performed {
         Err(failure) if failure.status == Status::Usage => {
-            Ok((ComparisonRow::refused(name, &failure.to_string()), Status::Success))
+            Ok((ComparisonRow::not_run(name, &failure.to_string()), Status::Success))
         }
         performed => performed,
     }

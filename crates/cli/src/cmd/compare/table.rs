@@ -141,11 +141,11 @@ impl ComparisonRow {
 
     /// Creates the row of an algorithm that was not run. `message` is the reason: the algorithm
     /// rejects the options, or the command was interrupted.
-    pub(super) fn refused(name: &str, message: &str) -> Self {
+    pub(super) fn not_run(name: &str, message: &str) -> Self {
         ComparisonRow { name: name.to_owned(), refused: Some(message.to_owned()), figures: None }
     }
 
-    pub(super) fn is_refused(&self) -> bool {
+    pub(super) fn is_not_run(&self) -> bool {
         self.refused.is_some()
     }
 }

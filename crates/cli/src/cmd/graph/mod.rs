@@ -11,6 +11,6 @@ mod tree_option;
 mod words;
 
 pub(crate) use quorums_option::QuorumsOption;
-pub(crate) use topology::{COMPLETED_NAMES as TOPOLOGIES, TopologyOption};
+pub(crate) use topology::{COMPLETION_NAMES as TOPOLOGIES, TopologyOption};
 pub(crate) use tree_option::TreeOption;
 pub(crate) use words::{inline_files, option_naming_file};

@@ -12,7 +12,7 @@ use super::{edge_list, file};
 use crate::cmd::program::quote_shell_word;
 
 /// Values of `--topology` that a shell offers for completion.
-pub(crate) const COMPLETED_NAMES: &[&str] = &[
+pub(crate) const COMPLETION_NAMES: &[&str] = &[
     "ring",
     "line",
     "star",
@@ -252,7 +252,7 @@ mod tests {
         );
         assert_eq!(graph("ring+weights:4", 5), Graph::ring(5).with_distinct_weights(4));
         assert_eq!("grid:3x4".parse::<TopologyOption>().unwrap().fixed_size(), Some(12));
-        for name in COMPLETED_NAMES {
+        for name in COMPLETION_NAMES {
             name.parse::<TopologyOption>().unwrap().graph(8).unwrap();
         }
     }

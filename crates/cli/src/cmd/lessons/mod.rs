@@ -54,7 +54,7 @@ fn run_line(line: &str, drawn: bool) -> Result<ActionResult, Failure> {
         return run_to_json(&words).map(ActionResult::from);
     }
     let folder = scratch::TempFolder::new().map_err(Failure::environment)?;
-    let file = folder.file("trace.ndjson");
+    let file = folder.file_path("trace.ndjson");
     words.extend(["--trace".to_owned(), file.to_string_lossy().into_owned()]);
     let data = run_to_json(&words)?;
     let picture = if folder.has_file(&file) {

@@ -20,7 +20,7 @@ impl TempFolder {
         })
     }
 
-    pub(super) fn file(&self, name: &str) -> PathBuf {
+    pub(super) fn file_path(&self, name: &str) -> PathBuf {
         self.path().join(name)
     }
 

@@ -1,7 +1,7 @@
 //! Compares the model of an algorithm with the code of the algorithm, in groups of a few processes.
 
 use tenure_algorithms::catalogue::Parameters;
-use tenure_check::{CheckConfig, Entries};
+use tenure_check::{CheckConfig, RequestLimit};
 use tenure_prove::{ConformanceChecker, ConformanceReport, Model, ModelEntry};
 
 use crate::cmd::failure::Failure;
@@ -25,13 +25,14 @@ pub(super) fn compare_model_with_code(
     let mut compared = Vec::new();
     for size in 2..=largest_group {
         let variants = variant.into_iter().map(str::to_owned).collect();
-        let parameters = Parameters { variants, number_modulus: 1, ..Parameters::plain(size) };
+        let parameters =
+            Parameters { variants, sequence_number_modulus: 1, ..Parameters::plain(size) };
         let algorithm = tenure_instances::algorithm(entry.name, &parameters);
         let algorithm = algorithm.map_err(Failure::usage)?;
         let card = tenure_instances::card(entry.name, &parameters).map_err(Failure::usage)?;
         let mut config = CheckConfig::new(entry.name, card.service, size);
         config.model.order = card.order;
-        config.model.entries = Entries::AtMost(1).into();
+        config.model.request_limits = RequestLimit::AtMost(1).into();
         config.bounds.term_max = Some(if size <= 2 { 2 } else { 1 });
         let mut comparer = ConformanceChecker::new(model, abstraction, size);
         let walk = algorithm.walk(&config, MAX_STATES, &mut comparer).map_err(Failure::usage)?;

@@ -112,12 +112,12 @@ fn unknown_conjunct(models: &[EntryModel], conjunct: &str) -> Failure {
 
 #[cfg(test)]
 mod tests {
-    use tenure_prove::model_entries;
+    use tenure_prove::model_entries_of;
 
     use super::*;
 
     fn properties(conjunct: &str) -> Result<Vec<&'static str>, String> {
-        let models: Vec<_> = model_entries("raft").map(|entry| (entry, entry.model())).collect();
+        let models: Vec<_> = model_entries_of("raft").map(|entry| (entry, entry.model())).collect();
         let rests = remove_conjunct(&models, conjunct).map_err(|failure| failure.to_string())?;
         Ok(rests.iter().map(|(entry, _)| entry.property).collect())
     }

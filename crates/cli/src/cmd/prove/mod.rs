@@ -11,9 +11,9 @@ use std::time::Duration;
 use clap::Args;
 use serde_json::json;
 use tenure_algorithms::catalogue::Parameters;
-use tenure_prove::{CATALOGUE, Model, ModelEntry, Solver, model_entries};
+use tenure_prove::{CATALOGUE, Model, ModelEntry, Solver, model_entries_of};
 
-use self::proof::ProofAttempt;
+use self::proof::ProofAndComparison;
 use super::duration;
 use super::failure::{Failure, Status};
 use super::output::Format;
@@ -79,11 +79,11 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     let solver = solver(options)?;
     let mut proofs = Vec::new();
     for (entry, model) in &models {
-        proofs.push(ProofAttempt::prove_and_compare(entry, model, options, &solver)?);
+        proofs.push(ProofAndComparison::prove_and_compare(entry, model, options, &solver)?);
     }
-    let results: Vec<_> = proofs.iter().map(ProofAttempt::to_json).collect();
-    options.format.print(&results, || proofs.iter().map(ProofAttempt::text).collect())?;
-    let statuses: Vec<Status> = proofs.iter().map(ProofAttempt::status).collect();
+    let results: Vec<_> = proofs.iter().map(ProofAndComparison::to_json).collect();
+    options.format.print(&results, || proofs.iter().map(ProofAndComparison::text).collect())?;
+    let statuses: Vec<Status> = proofs.iter().map(ProofAndComparison::status).collect();
     let has = |status: &Status| statuses.contains(status);
     let worst = [Status::Violated, Status::Incomplete].into_iter().find(has);
     Ok(worst.unwrap_or(Status::Success))
@@ -135,7 +135,7 @@ fn list(format: Format) -> Result<Status, Failure> {
 /// Returns the models of an algorithm in the catalogue, one for each proved property. Returns a
 /// usage failure if the algorithm has no model.
 fn entries_of(name: &str) -> Result<Vec<&'static ModelEntry>, Failure> {
-    let found: Vec<_> = model_entries(name).collect();
+    let found: Vec<_> = model_entries_of(name).collect();
     if !found.is_empty() {
         return Ok(found);
     }

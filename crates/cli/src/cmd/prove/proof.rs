@@ -11,7 +11,7 @@ use tenure_prove::{
 use super::{Options, code_comparison};
 use crate::cmd::failure::{Failure, Status};
 
-pub(super) struct ProofAttempt {
+pub(super) struct ProofAndComparison {
     entry: &'static ModelEntry,
     report: ProofReport,
     compared: Vec<ConformanceReport>,
@@ -22,7 +22,7 @@ pub(super) struct ProofAttempt {
     compared_variant: Option<String>,
 }
 
-impl ProofAttempt {
+impl ProofAndComparison {
     /// Tries to prove the property. If the proof succeeds, compares the model with the code.
     pub(super) fn prove_and_compare(
         entry: &'static ModelEntry,
@@ -43,11 +43,11 @@ impl ProofAttempt {
         let is_described = |name: &String| entry.variants.iter().any(|it| it.name == name);
         let compared_variant = options.variant.clone().filter(|name| !is_described(name));
         let without = options.without.clone();
-        Ok(ProofAttempt { entry, report, compared, without, compared_variant })
+        Ok(ProofAndComparison { entry, report, compared, without, compared_variant })
     }
 
     pub(super) fn status(&self) -> Status {
-        let ProofAttempt { report, compared, .. } = self;
+        let ProofAndComparison { report, compared, .. } = self;
         if report.is_refuted() || compared.iter().any(|it| !it.agrees()) {
             Status::Violated
         } else if report.is_proved() && compared.iter().all(|it| it.is_complete) {
@@ -67,7 +67,7 @@ impl ProofAttempt {
     }
 
     pub(super) fn text(&self) -> String {
-        let ProofAttempt { entry, report, compared, without, .. } = self;
+        let ProofAndComparison { entry, report, compared, without, .. } = self;
         let mut text = format!("{}: {}\n", entry.name, entry.property);
         let _ = writeln!(
             text,

@@ -71,7 +71,7 @@ impl RunFigures {
         if self
             .process_states
             .apply_record(record)
-            .contains(&StateChange::Begins(ProcessCondition::Inside))
+            .contains(&StateChange::ConditionBegins(ProcessCondition::Inside))
         {
             self.non_coordinator_entries += u64::from(!self.coordinates(at, coordinator));
         }

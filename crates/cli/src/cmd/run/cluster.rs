@@ -18,7 +18,7 @@ use tenure_trace::RecordKind;
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::link_proxies::LinkProxies;
-use super::node_process::{NodeFiles, NodeMessage, NodeOutput, NodeProcess, NodeState};
+use super::node_process::{NodeFiles, NodeOutput, NodeOutputMessage, NodeProcess, NodeState};
 use super::parent_trace::ParentTrace;
 use super::plan::NodeRunPlan;
 use super::schedule::FaultTarget;
@@ -43,9 +43,9 @@ pub(super) struct Cluster<'a> {
     /// Scheduled actions on the holder of the lock apply to this process. The process continues
     /// when this value is dropped. `None` if no action waits for a holder, or if no process has
     /// entered yet.
-    pub(super) holder: Option<BlockedReader>,
+    pub(super) blocked_holder: Option<BlockedReader>,
     trace: ParentTrace,
-    messages: UnboundedSender<NodeMessage>,
+    messages: UnboundedSender<NodeOutputMessage>,
 }
 
 impl<'a> Cluster<'a> {
@@ -53,7 +53,7 @@ impl<'a> Cluster<'a> {
         plan: &'a NodeRunPlan,
         workspace: &'a Workspace,
         resource: SocketAddr,
-        messages: UnboundedSender<NodeMessage>,
+        messages: UnboundedSender<NodeOutputMessage>,
     ) -> Result<Self, Failure> {
         let program =
             std::env::current_exe().map_err(Failure::cannot("find this program's own file"))?;
@@ -65,12 +65,14 @@ impl<'a> Cluster<'a> {
                 Some(started.map_err(Failure::cannot("start proxies between the nodes"))?)
             }
         };
-        create_key_files(&workspace.keys(), plan.size).map_err(Failure::environment)?;
-        let trace =
-            ParentTrace::create(&workspace.parent_trace(), plan).map_err(Failure::environment)?;
+        create_key_files(&workspace.keys_path(), plan.size).map_err(Failure::environment)?;
+        let trace = ParentTrace::create(&workspace.parent_trace_path(), plan)
+            .map_err(Failure::environment)?;
         let node = |process: ProcessId| {
-            let files =
-                NodeFiles { config: workspace.config(process), log: workspace.log(process) };
+            let files = NodeFiles {
+                config: workspace.config_path(process),
+                log: workspace.log_path(process),
+            };
             NodeProcess::new(process, files)
         };
         let nodes = (0..plan.size).map(ProcessId).map(node).collect();
@@ -82,7 +84,7 @@ impl<'a> Cluster<'a> {
             ports,
             proxies,
             resource,
-            holder: None,
+            blocked_holder: None,
             trace,
             messages,
         })
@@ -100,7 +102,8 @@ impl<'a> Cluster<'a> {
     /// process has not made, and the time that remains. `elapsed` is the time since the start of
     /// the run.
     pub(super) fn restart(&mut self, process: ProcessId, elapsed: Duration) -> Result<(), Failure> {
-        let NodeProcess { entries, entries_before, .. } = self.nodes[process.index()];
+        let NodeProcess { entries, entries_of_earlier_boots: entries_before, .. } =
+            self.nodes[process.index()];
         let entered = entries_before + entries;
         let entries = self.plan.entries.map(|entries| entries.saturating_sub(entered));
         let duration = self.plan.duration.map(|duration| duration.saturating_sub(elapsed));
@@ -181,10 +184,10 @@ impl<'a> Cluster<'a> {
     /// Returns an error if the node reports a failure, or prints a line that is no report. Also
     /// returns an error if the node ends although it was not asked to leave, or ends with a
     /// failure.
-    pub(super) async fn handle(&mut self, message: NodeMessage) -> Result<(), Failure> {
-        let NodeMessage { process, boot, output } = message;
+    pub(super) async fn handle(&mut self, message: NodeOutputMessage) -> Result<(), Failure> {
+        let NodeOutputMessage { process, boot, output } = message;
         let node = &mut self.nodes[process.index()];
-        if boot != node.boot || !node.is_up() {
+        if boot != node.boot_count || !node.is_up() {
             return Ok(());
         }
         match output {
@@ -211,7 +214,7 @@ impl<'a> Cluster<'a> {
             NodeOutput::Report(NodeEvent::Progress { entries, .. }) => node.entries = entries,
             NodeOutput::Report(NodeEvent::Done { entries, .. }) => {
                 node.entries = entries;
-                node.done = true;
+                node.is_workload_complete = true;
             }
             NodeOutput::Report(NodeEvent::Failed { reason }) => {
                 return Err(Failure::environment(format!("{process} failed: {reason}")));
@@ -245,7 +248,7 @@ impl<'a> Cluster<'a> {
         match target {
             FaultTarget::Process(process) => Some(vec![process]),
             FaultTarget::Leader => self.leader().map(|leader| vec![leader]),
-            FaultTarget::Inside => self.holder.as_ref().map(|holder| vec![holder.process]),
+            FaultTarget::Inside => self.blocked_holder.as_ref().map(|holder| vec![holder.process]),
             FaultTarget::All => Some((0..self.plan.size).map(ProcessId).collect()),
         }
     }
@@ -260,7 +263,7 @@ impl<'a> Cluster<'a> {
     /// Returns the number of critical-section entries that the nodes have reported since the start
     /// of the run, including those before a restart.
     pub(super) fn entry_count(&self) -> u64 {
-        self.nodes.iter().map(|node| node.entries_before + node.entries).sum()
+        self.nodes.iter().map(|node| node.entries_of_earlier_boots + node.entries).sum()
     }
 
     /// Records the crashes of the nodes that were killed while they booted, and ends the trace of
@@ -330,7 +333,7 @@ impl<'a> Cluster<'a> {
         duration: Option<Duration>,
     ) -> Result<(), Failure> {
         let config = self.config(process, entries, duration);
-        let path = self.workspace.config(process);
+        let path = self.workspace.config_path(process);
         fs::write(&path, config.to_toml()).map_err(Failure::cannot_write(&path))?;
         let started = self.nodes[process.index()].start(&self.program, &self.messages);
         started.map_err(Failure::cannot(format!("start {process}")))
@@ -342,7 +345,7 @@ impl<'a> Cluster<'a> {
         entries: Option<u64>,
         duration: Option<Duration>,
     ) -> Config {
-        let NodeRunPlan { service, fifo, options, .. } = self.plan;
+        let NodeRunPlan { algorithms: service, fifo, options, .. } = self.plan;
         let addresses = match &self.proxies {
             Some(proxies) => proxies.addresses_seen_by(process),
             None => self.ports.addresses(),
@@ -355,8 +358,8 @@ impl<'a> Cluster<'a> {
                 me: process.number(),
                 addresses,
                 listen: None,
-                private_key: Some(private_key_file(&self.workspace.keys(), process)),
-                public_keys: Some(public_keys_file(&self.workspace.keys())),
+                private_key: Some(private_key_file(&self.workspace.keys_path(), process)),
+                public_keys: Some(public_keys_file(&self.workspace.keys_path())),
                 insecure: false,
             },
             service: service.clone(),
@@ -367,9 +370,9 @@ impl<'a> Cluster<'a> {
                 duplicate: options.duplicate,
                 ..ChannelConfig::default()
             },
-            store: StoreConfig { directory: self.workspace.store(process) },
+            store: StoreConfig { directory: self.workspace.store_path(process) },
             trace: Some(TraceConfig {
-                file: self.workspace.trace(process),
+                file: self.workspace.trace_path(process),
                 clocks: false,
                 states: options.states,
                 segment_kib: self.plan.segment_kib,
@@ -377,7 +380,7 @@ impl<'a> Cluster<'a> {
             page: None,
             work: Some(WorkloadConfig {
                 resource: self.resource,
-                lock: self.plan.lock,
+                lock: self.plan.uses_lock,
                 entries,
                 duration_ms: duration.map(millis),
                 hold_us: micros(options.hold),

@@ -11,7 +11,7 @@ use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep_until};
 
 use super::cluster::Cluster;
-use super::node_process::{NodeMessage, NodeState};
+use super::node_process::{NodeOutputMessage, NodeState};
 use super::options::Options;
 use super::parent_trace::trace_header;
 use super::plan::NodeRunPlan;
@@ -52,7 +52,7 @@ pub(super) struct RunObservations {
     pub(super) notes: Vec<String>,
     /// Longest delay of a probe if the machine was too slow when the run last lacked progress;
     /// otherwise, `None`. If the machine was too slow, a lack of progress is no violation.
-    pub(super) late: Option<Duration>,
+    pub(super) longest_probe_delay: Option<Duration>,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -83,7 +83,7 @@ impl PartitionRecord {
 ///
 /// Returns an error if a node is not ready in time, fails, or ends unexpectedly, or if a file or a
 /// process of the run cannot be created.
-pub(super) async fn drive(
+pub(super) async fn run_nodes(
     plan: &NodeRunPlan,
     workspace: &Workspace,
     interrupts: &mut TerminationSignals,
@@ -111,12 +111,13 @@ pub(super) async fn drive(
 
 /// Starts the resource, which is the server of the counter, with a trace of all accesses.
 async fn resource(plan: &NodeRunPlan, workspace: &Workspace) -> Result<CounterServer, Failure> {
-    let (path, header) = (workspace.resource_trace(), trace_header(plan, TraceSource::Resource));
+    let (path, header) =
+        (workspace.resource_trace_path(), trace_header(plan, TraceSource::Resource));
     let trace = Writer::create(&path, &header).map_err(Failure::environment)?;
     let failed = Failure::cannot("start the resource server");
     let server = CounterServer::start(plan.size, Some(trace)).await.map_err(&failed)?;
     if let Some(kib) = plan.segment_kib {
-        server.set_segments(
+        server.set_trace_segments(
             TraceSegments::new(path, header, kib.saturating_mul(1024)).map_err(failed)?,
         );
     }
@@ -128,7 +129,7 @@ struct Run<'a> {
     cluster: Cluster<'a>,
     /// Counter that the nodes increment under the lock.
     server: &'a CounterServer,
-    messages: UnboundedReceiver<NodeMessage>,
+    messages: UnboundedReceiver<NodeOutputMessage>,
     progress: RunProgressLine,
     /// Scheduled actions that are not performed yet, in the order of their times.
     actions: Vec<ScheduledAction>,
@@ -161,7 +162,7 @@ impl<'a> Run<'a> {
         plan: &'a NodeRunPlan,
         cluster: Cluster<'a>,
         server: &'a CounterServer,
-        (messages, probe): (UnboundedReceiver<NodeMessage>, ResponsivenessProbe),
+        (messages, probe): (UnboundedReceiver<NodeOutputMessage>, ResponsivenessProbe),
     ) -> Self {
         Run {
             plan,
@@ -194,7 +195,7 @@ impl<'a> Run<'a> {
             let next_wakeup = self.next_wakeup();
             tokio::select! {
                 Some(message) = self.messages.recv() => self.cluster.handle(message).await?,
-                holder = wait_holder(&mut self.awaited_holder) => self.cluster.holder = holder,
+                holder = wait_holder(&mut self.awaited_holder) => self.cluster.blocked_holder = holder,
                 () = sleep_until(next_wakeup) => {}
                 failure = self.server.wait_for_trace_failure() => {
                     return Err(Failure::environment(failure));
@@ -251,7 +252,7 @@ impl<'a> Run<'a> {
         self.actions = waiting;
         self.start_due_partitions(passed)?;
         // All due actions on the holder of the lock have been performed. The holder now continues.
-        self.cluster.holder = None;
+        self.cluster.blocked_holder = None;
         self.await_holder(passed);
         Ok(())
     }
@@ -417,7 +418,8 @@ impl<'a> Run<'a> {
             !matches!(state, NodeState::Booting | NodeState::Suspended | NodeState::Leaving)
         };
         let nodes = &self.cluster.nodes;
-        let served = nodes.iter().all(|it| idle(it.state) && (it.done || !it.is_up()));
+        let served =
+            nodes.iter().all(|it| idle(it.state) && (it.is_workload_complete || !it.is_up()));
         let killed_target = self.cluster.find_ended_process(FaultTarget::Leader).is_some();
         let needed = |it: &ScheduledAction| {
             !it.is_default || (it.kind == ScheduledActionKind::Restart && killed_target)
@@ -435,11 +437,13 @@ impl<'a> Run<'a> {
         if early || due || hurts || self.last_activity.elapsed() < grace {
             return false;
         }
-        self.observations.late = self.probe.longest_delay_if_slow(grace);
-        if self.observations.late.is_some() && self.last_activity.elapsed() < MAX_PROGRESS_TIMEOUT {
+        self.observations.longest_probe_delay = self.probe.longest_delay_if_slow(grace);
+        if self.observations.longest_probe_delay.is_some()
+            && self.last_activity.elapsed() < MAX_PROGRESS_TIMEOUT
+        {
             return false;
         }
-        let unfinished = nodes.iter().filter(|it| it.is_up() && !it.done);
+        let unfinished = nodes.iter().filter(|it| it.is_up() && !it.is_workload_complete);
         self.observations.unfinished = unfinished.map(|node| node.process).collect();
         let undone = self.actions.iter().map(ScheduledAction::to_string);
         let undone = undone.chain(self.pending_partitions.iter().map(PartitionSpec::to_string));

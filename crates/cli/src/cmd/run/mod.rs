@@ -58,7 +58,7 @@ pub(crate) fn run(options: Options) -> Result<Status, Failure> {
         return Err(super::service::not_in_this_build("run --service"));
     }
     let plan = NodeRunPlan::new(options)?;
-    let lock = &plan.service.mutex;
+    let lock = &plan.algorithms.mutex;
     for option in unused_options::of_nodes(&plan.options, lock) {
         warn_no_effect(option, lock);
     }
@@ -95,8 +95,8 @@ fn open_page(plan: &NodeRunPlan, workspace: &Workspace) -> Result<Option<LivePag
     let Some(listen) = plan.options.watch else { return Ok(None) };
     let about = PageRunInfo {
         title: "tenure run".to_owned(),
-        mutex: plan.service.mutex.clone(),
-        election: plan.service.election.clone(),
+        mutex: plan.algorithms.mutex.clone(),
+        election: plan.algorithms.election.clone(),
         size: plan.size,
         own: None,
     };
@@ -113,7 +113,7 @@ async fn run_and_verify(
 ) -> Result<NodeRunSummary, Failure> {
     let mut interrupts = TerminationSignals::new()?;
     let verifier = BackgroundVerifier::start(plan, workspace);
-    let observations = drive::drive(plan, workspace, &mut interrupts).await?;
+    let observations = drive::run_nodes(plan, workspace, &mut interrupts).await?;
     let line = progress_line(None, "{spinner} {msg}");
     line.set_message("verifying the traces");
     let summary = tokio::select! {

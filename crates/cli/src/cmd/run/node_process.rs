@@ -41,19 +41,19 @@ pub(super) struct NodeProcess {
     pub(super) process: ProcessId,
     pub(super) state: NodeState,
     /// Number of starts of this node so far; 0 before the first start.
-    pub(super) boot: u32,
+    pub(super) boot_count: u32,
     /// Session number of the node in its present boot. Until the node reports this number, the
     /// field contains the expected number, which is one higher than that of the boot before.
     pub(super) session: u64,
     /// True if the node has reported in its present boot that its workload is complete.
-    pub(super) done: bool,
+    pub(super) is_workload_complete: bool,
     /// Term and process number of the leader that this node has reported in its present boot.
     /// `None` if the node knows no leader.
     pub(super) reported_leader: Option<(u64, u32)>,
     /// Number of critical-section entries that the node has reported in its present boot.
     pub(super) entries: u64,
     /// Number of critical-section entries that the node reported in its earlier boots.
-    pub(super) entries_before: u64,
+    pub(super) entries_of_earlier_boots: u64,
     /// Target, such as `leader`, of the scheduled action that killed this node or asked this node
     /// to leave. `None` if there was no such action since the last start of the node.
     pub(super) ended_by: Option<FaultTarget>,
@@ -69,7 +69,7 @@ pub(super) struct NodeProcess {
 
 /// One output of a node. `boot` is the value of [`NodeProcess::boot`] when the node was started.
 #[derive(Debug)]
-pub(super) struct NodeMessage {
+pub(super) struct NodeOutputMessage {
     pub(super) process: ProcessId,
     pub(super) boot: u32,
     pub(super) output: NodeOutput,
@@ -89,12 +89,12 @@ impl NodeProcess {
         NodeProcess {
             process,
             state: NodeState::Down,
-            boot: 0,
+            boot_count: 0,
             session: 0,
-            done: false,
+            is_workload_complete: false,
             reported_leader: None,
             entries: 0,
-            entries_before: 0,
+            entries_of_earlier_boots: 0,
             ended_by: None,
             was_killed_while_booting: false,
             files,
@@ -106,7 +106,7 @@ impl NodeProcess {
     pub(super) fn start(
         &mut self,
         program: &Path,
-        messages: &UnboundedSender<NodeMessage>,
+        messages: &UnboundedSender<NodeOutputMessage>,
     ) -> io::Result<()> {
         let log = File::options().create(true).append(true).open(&self.files.log)?;
         let mut child = Command::new(program)
@@ -123,16 +123,16 @@ impl NodeProcess {
             .process_group(0)
             .kill_on_drop(true)
             .spawn()?;
-        self.boot += 1;
+        self.boot_count += 1;
         // This is the expected session number. The node reports the real number when it is ready.
         self.session += 1;
         self.state = NodeState::Booting;
-        (self.done, self.reported_leader, self.ended_by) = (false, None, None);
+        (self.is_workload_complete, self.reported_leader, self.ended_by) = (false, None, None);
         self.was_killed_while_booting = false;
-        self.entries_before += std::mem::take(&mut self.entries);
+        self.entries_of_earlier_boots += std::mem::take(&mut self.entries);
         self.lifeline = child.stdin.take();
         if let Some(out) = child.stdout.take() {
-            tokio::spawn(forward_output(out, self.process, self.boot, messages.clone()));
+            tokio::spawn(forward_output(out, self.process, self.boot_count, messages.clone()));
         }
         self.child = Some(child);
         Ok(())
@@ -236,7 +236,7 @@ async fn forward_output(
     out: ChildStdout,
     process: ProcessId,
     boot: u32,
-    messages: UnboundedSender<NodeMessage>,
+    messages: UnboundedSender<NodeOutputMessage>,
 ) {
     let mut lines = BufReader::new(out).lines();
     while let Ok(Some(line)) = lines.next_line().await {
@@ -244,9 +244,9 @@ async fn forward_output(
             Ok(NodeEventLine { report, .. }) => NodeOutput::Report(report),
             Err(_) => NodeOutput::Invalid(line),
         };
-        if messages.send(NodeMessage { process, boot, output }).is_err() {
+        if messages.send(NodeOutputMessage { process, boot, output }).is_err() {
             return;
         }
     }
-    let _ = messages.send(NodeMessage { process, boot, output: NodeOutput::Ended });
+    let _ = messages.send(NodeOutputMessage { process, boot, output: NodeOutput::Ended });
 }

@@ -51,8 +51,8 @@ impl ParentTrace {
 pub(super) fn trace_header(plan: &NodeRunPlan, source: TraceSource) -> Header {
     Header {
         clock: ClockUnit::Nanosecond,
-        fenced: plan.lock && plan.card.is_fenced(),
-        most_bypass: plan.card.promised_bypass_bound().filter(|_| plan.lock),
+        fenced: plan.uses_lock && plan.card.is_fenced(),
+        most_bypass: plan.card.promised_bypass_bound().filter(|_| plan.uses_lock),
         seed: Some(plan.options.seed),
         ..Header::new(plan.card.name.clone(), Service::Office, plan.size, source)
     }

@@ -48,12 +48,12 @@ pub(super) struct NodeRunPlan {
     pub(super) size: u32,
     /// Lock algorithm and election algorithm of the nodes, with their parameters. Not related to
     /// the option `--service`.
-    pub(super) service: ServiceConfig,
+    pub(super) algorithms: ServiceConfig,
     /// Card of the protocol that a node runs, which consists of the lock and the election.
     pub(super) card: Card,
     pub(super) coordinator: CoordinatorKind,
     /// False in a control experiment (`--no-lock`), in which the nodes enter without the lock.
-    pub(super) lock: bool,
+    pub(super) uses_lock: bool,
     /// Number of entries of each node; `None` for no limit.
     pub(super) entries: Option<u64>,
     /// Duration of the workload; `None` if only the number of entries ends the workload.
@@ -94,14 +94,14 @@ impl NodeRunPlan {
         let stops =
             actions.iter().any(|action| matches!(action.kind, ScheduledActionKind::Pause(_)));
         let suspicion = stops || !partitions.is_empty();
-        let around = SystemModel { false_suspicion: suspicion, ..card.system_model() };
+        let around = SystemModel { false_suspicion: suspicion, ..card.fault_free_system_model() };
         Ok(NodeRunPlan {
             promises: card.promises_under(&around),
             size: options.size(),
-            service,
+            algorithms: service,
             card,
             coordinator,
-            lock: !options.no_lock,
+            uses_lock: !options.no_lock,
             entries: options.entries.map(NonZeroU64::get),
             duration,
             fifo,
@@ -332,7 +332,7 @@ fn check_action(
         // A suspended process is slow and does not crash.
         ScheduledActionKind::Pause(_) => CrashModel::None,
     };
-    let around = SystemModel { crashes, ..card.system_model() };
+    let around = SystemModel { crashes, ..card.fault_free_system_model() };
     if card.unmet_assumptions(&around).next().is_some() && !options.beyond_assumptions {
         let (name, faults) = (mutex, card.faults.description);
         return Err(Failure::usage(format!(
@@ -374,7 +374,10 @@ mod tests {
     fn has_documented_defaults() {
         let plan = plan("").unwrap();
         assert_eq!((plan.size, plan.duration), (5, Some(Duration::from_secs(10))));
-        assert_eq!((&*plan.service.mutex, &*plan.service.election), ("coordinated:bully", "bully"));
+        assert_eq!(
+            (&*plan.algorithms.mutex, &*plan.algorithms.election),
+            ("coordinated:bully", "bully")
+        );
         assert_eq!(actions(""), "--kill leader@2s --restart leader@5s");
     }
 
@@ -501,7 +504,7 @@ mod tests {
             ("--mutex central", "central", "bully"),
             ("--mutex fifo:coordinated:bully", "coordinated:bully", "bully"),
         ] {
-            let ServiceConfig { mutex: lock, election: found, .. } = plan(line).unwrap().service;
+            let ServiceConfig { mutex: lock, election: found, .. } = plan(line).unwrap().algorithms;
             assert_eq!((&*lock, &*found), (mutex, election), "{line}");
         }
     }
@@ -512,13 +515,13 @@ mod tests {
         let refusal = plan(line).unwrap_err();
         assert!(refusal.contains("'own-request-on-top' of lamport"), "{refusal}");
         let plan = plan(&format!("{line} --allow-mistakes")).unwrap();
-        assert!(plan.service.allow_mistakes);
+        assert!(plan.algorithms.allow_mistakes);
     }
 
     #[test]
     fn fifo_prefix_equals_fifo_option() {
         let plan = plan("--mutex fifo:central --lose 0.1").unwrap();
         assert!(plan.fifo);
-        assert_eq!(plan.service.mutex, "central");
+        assert_eq!(plan.algorithms.mutex, "central");
     }
 }

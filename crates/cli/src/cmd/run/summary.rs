@@ -119,9 +119,9 @@ impl NodeRunSummary {
         verified: VerifiedRun,
         observations: RunObservations,
     ) -> NodeRunSummary {
-        let VerifiedRun { verification, analysis } = verified;
+        let VerifiedRun { verification, figures: analysis } = verified;
         let mut violated = violated(&observations, &verification);
-        let late = observations.late.and_then(|late| undecided(&mut violated, late));
+        let late = observations.longest_probe_delay.and_then(|late| undecided(&mut violated, late));
         let mut notes = observations.notes;
         let undecided = late.is_some();
         notes.extend(late);
@@ -138,17 +138,17 @@ impl NodeRunSummary {
             found: it.found,
             lost: it.lost,
         });
-        let entries = if plan.lock { verification.entries } else { counter.expected };
+        let entries = if plan.uses_lock { verification.entries } else { counter.expected };
         let seconds = analysis.access_span_seconds();
         let rate = if seconds > 0.0 { entries as f64 / seconds } else { 0.0 };
         let messages_per_entry = messages_per_entry(plan, &analysis, &verification);
         let channel = plan.fifo.then(|| channel(&analysis, &verification));
         NodeRunSummary {
             nodes: plan.size,
-            mutex: plan.service.mutex.clone(),
-            election: plan.service.election.clone(),
+            mutex: plan.algorithms.mutex.clone(),
+            election: plan.algorithms.election.clone(),
             seed: plan.options.seed,
-            lock: plan.lock,
+            lock: plan.uses_lock,
             seconds: round_to_thousandths(seconds),
             entries,
             entries_per_second: round_to_thousandths(rate),
@@ -266,7 +266,7 @@ fn messages_per_entry(
     if entries == 0 {
         return None;
     }
-    let sent = verification.messages.sent_in(Layer::Mutex) as f64;
+    let sent = verification.messages.sent_count_in_layer(Layer::Mutex) as f64;
     let per = |entries: u64| round_to_thousandths(sent / entries as f64);
     let away = analysis.non_coordinator_entries;
     let partitions = plan.coordinator != CoordinatorKind::None && away > 0;

@@ -21,9 +21,13 @@ pub(super) fn of_nodes(options: &Options, lock: &str) -> Vec<&'static str> {
     names_where_true([
         (
             "--quorums",
-            options.quorums.is_some() && ignored(Parameters { quorums, ..plain.clone() }),
+            options.quorums.is_some()
+                && ignored(Parameters { quorum_kind: quorums, ..plain.clone() }),
         ),
-        ("--tree", options.tree.is_some() && ignored(Parameters { tree, ..plain.clone() })),
+        (
+            "--tree",
+            options.tree.is_some() && ignored(Parameters { tree_shape: tree, ..plain.clone() }),
+        ),
         (
             "--topology",
             options.topology.is_some() && ignored(Parameters { graph, ..plain.clone() }),

@@ -27,7 +27,7 @@ const RECORDS_PER_CHECK: u64 = 4096;
 #[derive(Debug)]
 pub(super) struct VerifiedRun {
     pub(super) verification: Verification,
-    pub(super) analysis: RunFigures,
+    pub(super) figures: RunFigures,
 }
 
 /// A verification that runs in another thread. Dropping this value cancels the verification.
@@ -49,7 +49,7 @@ impl BackgroundVerifier {
         let task = Task {
             traces: workspace.trace_paths(),
             // In a run without a lock, only the election is verified.
-            only_election: !plan.lock,
+            only_election: !plan.uses_lock,
             coordinator: plan.coordinator,
             run_ended: Arc::clone(&run_ended),
             abandoned: Arc::clone(&abandoned),
@@ -126,7 +126,10 @@ impl Task {
                 NextRecord::End => break,
             }
         }
-        Ok(VerifiedRun { verification: judge.finish_with(follow.merge_report()), analysis })
+        Ok(VerifiedRun {
+            verification: judge.finish_with(follow.merge_report()),
+            figures: analysis,
+        })
     }
 
     fn has_ended(&self) -> bool {

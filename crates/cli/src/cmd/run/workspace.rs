@@ -64,39 +64,39 @@ impl Workspace {
         }
     }
 
-    pub(super) fn keys(&self) -> PathBuf {
+    pub(super) fn keys_path(&self) -> PathBuf {
         self.path.join("keys")
     }
 
-    pub(super) fn config(&self, process: ProcessId) -> PathBuf {
+    pub(super) fn config_path(&self, process: ProcessId) -> PathBuf {
         self.path.join(format!("p{}.toml", process.number()))
     }
 
     /// Returns the path of the directory with the durable state of a node.
-    pub(super) fn store(&self, process: ProcessId) -> PathBuf {
+    pub(super) fn store_path(&self, process: ProcessId) -> PathBuf {
         self.path.join(format!("p{}", process.number()))
     }
 
-    pub(super) fn trace(&self, process: ProcessId) -> PathBuf {
+    pub(super) fn trace_path(&self, process: ProcessId) -> PathBuf {
         self.path.join(format!("p{}.ndjson", process.number()))
     }
 
-    pub(super) fn log(&self, process: ProcessId) -> PathBuf {
+    pub(super) fn log_path(&self, process: ProcessId) -> PathBuf {
         self.path.join(format!("p{}.log", process.number()))
     }
 
-    pub(super) fn resource_trace(&self) -> PathBuf {
+    pub(super) fn resource_trace_path(&self) -> PathBuf {
         self.path.join("resource.ndjson")
     }
 
-    pub(super) fn parent_trace(&self) -> PathBuf {
+    pub(super) fn parent_trace_path(&self) -> PathBuf {
         self.path.join("parent.ndjson")
     }
 
     /// Returns the paths of all traces: first those of the nodes, then the trace of the resource,
     /// and then the trace of the parent.
     pub(super) fn trace_paths(&self) -> Vec<PathBuf> {
-        let nodes = (0..self.size).map(|process| self.trace(ProcessId(process)));
-        nodes.chain([self.resource_trace(), self.parent_trace()]).collect()
+        let nodes = (0..self.size).map(|process| self.trace_path(ProcessId(process)));
+        nodes.chain([self.resource_trace_path(), self.parent_trace_path()]).collect()
     }
 }

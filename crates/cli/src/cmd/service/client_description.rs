@@ -97,13 +97,13 @@ impl ClientDescription {
     /// Returns the description of the client that asked this client to give up its lock, for the
     /// output. Returns `None` if no client has asked.
     pub(super) fn breaker(&self) -> Option<String> {
-        self.broken_by.as_deref().map(shown)
+        self.broken_by.as_deref().map(escape_and_shorten)
     }
 
     /// Returns the time of the acquisition or, if the client still waits, the time at which it
     /// created this description. The text is escaped for the output.
     pub(super) fn held_or_queued_since(&self) -> String {
-        shown(self.held.as_deref().unwrap_or(&self.queued))
+        escape_and_shorten(self.held.as_deref().unwrap_or(&self.queued))
     }
 }
 
@@ -111,14 +111,15 @@ impl ClientDescription {
 /// of the description, so the parts are escaped and shortened.
 impl fmt::Display for ClientDescription {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [user, host, command] = [&self.user, &self.host, &self.command].map(|it| shown(it));
+        let [user, host, command] =
+            [&self.user, &self.host, &self.command].map(|it| escape_and_shorten(it));
         write!(f, "{user}@{host} {} {command}", self.pid)
     }
 }
 
 /// Escapes characters in `text` that a terminal does not show, because another user may have
 /// written the text. Cuts the text off after [`MAX_CHARACTERS`].
-pub(super) fn shown(text: &str) -> String {
+pub(super) fn escape_and_shorten(text: &str) -> String {
     let text = escape_invisible(text);
     match text.char_indices().nth(MAX_CHARACTERS) {
         Some((end, _)) => format!("{}…", &text[..end]),
@@ -196,7 +197,7 @@ mod tests {
         }
         let text = "é\u{1b}".repeat(500);
         assert_eq!(ClaimOwner::of_value(text.as_bytes()).to_json(), text);
-        let long = shown(&text);
+        let long = escape_and_shorten(&text);
         assert!(long.chars().count() <= MAX_CHARACTERS + 1 && !long.contains('\u{1b}'));
     }
 }

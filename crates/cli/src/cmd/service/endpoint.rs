@@ -45,7 +45,7 @@ pub(super) struct QueryOptions {
 #[derive(Debug)]
 pub(super) struct ConnectionSettings {
     pub(super) endpoints: Vec<String>,
-    pub(super) access: ConnectOptions,
+    pub(super) connect_options: ConnectOptions,
 }
 
 impl EndpointOptions {
@@ -78,7 +78,7 @@ impl EndpointOptions {
         {
             access = access.certificates(certificates);
         }
-        Ok(ConnectionSettings { endpoints, access })
+        Ok(ConnectionSettings { endpoints, connect_options: access })
     }
 
     /// Returns a copy of these options with other members of the service.
@@ -88,7 +88,8 @@ impl EndpointOptions {
 
     /// Creates a client of the service. The first call to the service opens the connection.
     pub(crate) fn blocking_client(&self) -> Result<BlockingClient, Failure> {
-        let ConnectionSettings { endpoints, access } = self.resolve_connection_settings()?;
+        let ConnectionSettings { endpoints, connect_options: access } =
+            self.resolve_connection_settings()?;
         BlockingClient::new(endpoints, access)
     }
 }

@@ -18,7 +18,7 @@ pub(super) enum FlagEffect {
     /// The flag concerns certificates for connections between members. The command ignores the flag
     /// with a warning if the cluster has a single member or the members use keys. Otherwise, the
     /// command rejects the flag.
-    Peers,
+    IgnoredWithPeerKeys,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -49,7 +49,7 @@ const fn switch(
     EtcdFlag { name, effect, accepted, is_switch: true }
 }
 
-use FlagEffect::{Ignored, Peers, Rejected};
+use FlagEffect::{Ignored, IgnoredWithPeerKeys, Rejected};
 
 const HISTORY: FlagEffect =
     Ignored("the history is always compacted automatically, to at most 100,000 changes and 64 MiB");
@@ -135,15 +135,15 @@ pub(super) const FLAGS: &[EtcdFlag] = &[
         &["false"],
         Rejected("certificates are not generated: give --cert-file and --key-file"),
     ),
-    of("peer-cert-file", &[""], Peers),
-    of("peer-key-file", &[""], Peers),
-    switch("peer-client-cert-auth", &["false"], Peers),
-    of("peer-trusted-ca-file", &[""], Peers),
-    of("peer-cert-allowed-cn", &[""], Peers),
-    of("peer-cert-allowed-hostname", &[""], Peers),
-    switch("peer-auto-tls", &["false"], Peers),
+    of("peer-cert-file", &[""], IgnoredWithPeerKeys),
+    of("peer-key-file", &[""], IgnoredWithPeerKeys),
+    switch("peer-client-cert-auth", &["false"], IgnoredWithPeerKeys),
+    of("peer-trusted-ca-file", &[""], IgnoredWithPeerKeys),
+    of("peer-cert-allowed-cn", &[""], IgnoredWithPeerKeys),
+    of("peer-cert-allowed-hostname", &[""], IgnoredWithPeerKeys),
+    switch("peer-auto-tls", &["false"], IgnoredWithPeerKeys),
     of("self-signed-cert-validity", &[], Ignored("no certificates are generated")),
-    of("peer-crl-file", &[""], Peers),
+    of("peer-crl-file", &[""], IgnoredWithPeerKeys),
     of(
         "cipher-suites",
         &[""],
@@ -267,10 +267,10 @@ impl GivenEtcdFlags {
                 FlagEffect::Same => {}
                 FlagEffect::Ignored(reason) => ignored.push((*name, *reason)),
                 FlagEffect::Rejected(reason) => return rejected(*reason),
-                FlagEffect::Peers if can_ignore_peer_flags => {
+                FlagEffect::IgnoredWithPeerKeys if can_ignore_peer_flags => {
                     ignored.push((*name, "members authenticate each other by keys"));
                 }
-                FlagEffect::Peers => {
+                FlagEffect::IgnoredWithPeerKeys => {
                     return rejected(
                         "members authenticate each other by keys, not by certificates: give \
                          --peer-private-key and --peer-public-keys (tenure keys new)",
@@ -379,7 +379,7 @@ mod tests {
                 FlagEffect::Same => "same",
                 FlagEffect::Ignored(_) => "no effect",
                 FlagEffect::Rejected(_) => "rejected",
-                FlagEffect::Peers => "peers",
+                FlagEffect::IgnoredWithPeerKeys => "peers",
             };
             let row = format!("| `--{}` | {word} |", flag.name);
             assert!(text.contains(&row), "docs/etcd-flags.md has no row that begins with {row}");

@@ -336,7 +336,7 @@ async fn serve(config: &Config) -> Result<(), ServeError> {
         [] => String::new(),
         urls => format!("; metrics at {}", urls.join(", ")),
     };
-    let addresses = server.urls().join(", ");
+    let addresses = server.client_listener_urls().join(", ");
     // Installs the signal handlers before the member reports that it serves clients. A signal may
     // arrive right after this report.
     let interrupted = wait_for_interrupt();

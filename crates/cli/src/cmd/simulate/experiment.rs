@@ -78,7 +78,7 @@ impl SimulationPlan {
         let first = self.common_settings().seed;
         let run = |number: usize| {
             let settings = self.settings_for_seed(first.wrapping_add(number as u64));
-            let predicted = theory::exact_messages_of_ring(self, &settings);
+            let predicted = theory::exact_messages_of_drawn_ring(self, &settings);
             let watched = bar.clone();
             let controls = RunControls::new().stopped_by(&stop).reporting(move |progress| {
                 if runs == 1 {

@@ -17,7 +17,7 @@ use plan::{SimulationPlan, TraceFile};
 
 use super::capture::print_stderr_line;
 use super::failure::{Failure, Status};
-use super::machine::watch_memory_use;
+use super::machine::stop_at_memory_limit;
 use super::output::{print, print_json, warn_no_effect};
 use super::program;
 use super::sweep::{self, MeasureFormat};
@@ -43,7 +43,7 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     for message in warnings.into_iter().flatten() {
         print_stderr_line(&format!("{}: {message}", program::name()));
     }
-    watch_memory_use();
+    stop_at_memory_limit();
     let completed = perform_runs(options)?;
     let CompletedRuns { plan, outcome, runs } = &completed;
     match options.format {

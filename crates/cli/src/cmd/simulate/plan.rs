@@ -91,7 +91,7 @@ impl SimulationPlan {
             has_random_ids: options.group.has_random_ids(),
             own_options: options.group.algorithm_options(),
             vertex_names: options.group.vertex_names().to_vec(),
-            header_options: options.group.trace_header_options(),
+            header_options: options.group.inlined_algorithm_options(),
             named: named.to_vec(),
             intervention_plan: InterventionPlan::default(),
             card,
@@ -194,7 +194,7 @@ impl SimulationPlan {
         };
         self.named = self.named.iter().map(judged).collect();
         if self.named.iter().any(|named| named.required_input() == RequiredInput::Clocks) {
-            self.settings.instrumentation.order = GroupSizeCondition::Always;
+            self.settings.instrumentation.order_check = GroupSizeCondition::Always;
         }
         if self.named.contains(&Property::LocalMutualExclusion) {
             // Without a graph, any two processes are neighbours.
@@ -226,7 +226,7 @@ impl SimulationPlan {
     pub(crate) fn without_unneeded_vector_clocks(mut self) -> Self {
         let ordered = [Property::Order, Property::OrderWithMessages];
         if !ordered.into_iter().any(|property| self.is_required(property)) {
-            self.settings.instrumentation.order = GroupSizeCondition::Never;
+            self.settings.instrumentation.order_check = GroupSizeCondition::Never;
         }
         self
     }
@@ -381,7 +381,7 @@ fn entries(options: &RunOptions, size: u32) -> Result<EntriesPerProcess, Failure
         let message = format!("--hot names {}, but the group is P1 to P{size}", hot.process);
         return Err(Failure::usage(message));
     }
-    hot.add_to(&entries, size).ok_or_else(|| {
+    hot.applied_to(&entries, size).ok_or_else(|| {
         let most = u32::MAX;
         Failure::usage(format!(
             "--hot {hot} is ten times the largest number of --entries: expected at most {most} \

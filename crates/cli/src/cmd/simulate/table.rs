@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tenure_core::theory::Precision;
+use tenure_core::theory::PredictionKind;
 use tenure_core::{ProcessId, Property, Service, TICKS_PER_UNIT};
 use tenure_sim::{
     DurationStats, EdgeLoad, EndReason, EndlessWaitKind, Moments, ProcessLoad, Report,
@@ -75,7 +75,7 @@ impl Table<'_> {
         self.rows.add_row("received", &metrics.received.to_string());
         if self.is_election() {
             let (started, took_part) =
-                (metrics.elections_started, metrics.election_participant_count());
+                (metrics.election_request_count, metrics.election_participant_count());
             let message = format!("{took_part} of {}; {started} started the election", report.size);
             self.rows.add_row("participants", &message);
             let ids = (0..report.size).map(|place| report.rank(ProcessId(place)).to_string());
@@ -84,9 +84,10 @@ impl Table<'_> {
         } else if self.is_agreement() {
             self.outcomes(report);
         } else {
-            let order = join_with_limit(metrics.entries.iter().map(ToString::to_string), " ");
+            let order =
+                join_with_limit(metrics.entering_processes.iter().map(ToString::to_string), " ");
             let order = if order.is_empty() { String::new() } else { format!(": {order}") };
-            self.rows.add_row("entries", &format!("{}{order}", metrics.entered));
+            self.rows.add_row("entries", &format!("{}{order}", metrics.entry_count));
             self.delays(report);
         }
         self.load(report);
@@ -130,7 +131,7 @@ impl Table<'_> {
             let message = format!("busiest {from}→{to}: {sent} messages; mean of {links}: {mean}");
             self.rows.add_row("links", &message);
         }
-        if report.metrics.entered > 0 {
+        if report.metrics.entry_count > 0 {
             let (entries, share) =
                 (report.throughput(), 100.0 * load.critical_section_utilisation());
             let (entries, share) = (format_figure(entries), format_figure(share));
@@ -368,7 +369,7 @@ impl Table<'_> {
             expected.precision.qualifier(),
             format_figure(expected.messages)
         );
-        if expected.precision == Precision::Mean {
+        if expected.precision == PredictionKind::Mean {
             let messages = &self.outcome.messages;
             match messages.standard_error().filter(|_| messages.count() >= 30) {
                 None => message.push_str("; too few runs to compare a mean"),

@@ -1,7 +1,7 @@
 //! Theoretical figures from the literature, for comparison with measured figures.
 
 use tenure_algorithms::catalogue::Parameters;
-use tenure_core::theory::{HopRange, Precision, Theory};
+use tenure_core::theory::{HopRange, PredictionKind, Theory};
 use tenure_core::{Card, Layer, MessageCost, ProcessId, Service, TICKS_PER_UNIT};
 use tenure_sim::{
     Distribution, ElectionCost, Initiators, Latency, Moments, Report, Settings, theory,
@@ -26,7 +26,7 @@ pub(crate) struct ExpectedMessages {
     /// Number of messages per entry, election or agreement.
     pub(crate) messages: f64,
     /// Meaning of `messages`, such as a mean or an upper bound.
-    pub(crate) precision: Precision,
+    pub(crate) precision: PredictionKind,
 }
 
 /// Returns the number of messages per entry, election or agreement that theory predicts. Returns
@@ -38,11 +38,14 @@ pub(crate) fn expected_messages(plan: &SimulationPlan) -> Option<ExpectedMessage
 /// Returns the exact number of messages that theory predicts for the ring of this run. Returns
 /// `None` if theory predicts no exact number. Also returns `None` if the number is the same for all
 /// runs, because the output then contains it already.
-pub(crate) fn exact_messages_of_ring(plan: &SimulationPlan, settings: &Settings) -> Option<u64> {
+pub(crate) fn exact_messages_of_drawn_ring(
+    plan: &SimulationPlan,
+    settings: &Settings,
+) -> Option<u64> {
     let expected = |settings, drawn| {
         expected_in(plan, settings, drawn).filter(|_| plan.card.service == Service::Election)
     };
-    let is_exact = |it: &ExpectedMessages| it.precision == Precision::Exact;
+    let is_exact = |it: &ExpectedMessages| it.precision == PredictionKind::Exact;
     if !plan.has_random_ids || expected(plan.common_settings(), true).as_ref().is_some_and(is_exact)
     {
         return None;
@@ -72,7 +75,7 @@ fn expected_in(
 ///
 /// The result is empty if the latency varies or theory does not cover the run. It is also empty for
 /// agreements, and for elections that only some processes start.
-pub(crate) fn expected_delays(plan: &SimulationPlan) -> Vec<f64> {
+pub(crate) fn expected_delay_range(plan: &SimulationPlan) -> Vec<f64> {
     let settings = plan.common_settings();
     let Latency::Same(latency) = &settings.network.latency else { return Vec::new() };
     let is_direct = settings.network.graph.is_none() && latency.is_constant();
@@ -149,8 +152,8 @@ pub(crate) fn measured_messages(plan: &SimulationPlan, report: &Report) -> Vec<M
     let metrics = &report.metrics;
     let (layer, times) = match plan.card.service {
         Service::Election => (Layer::Election, metrics.elections.len() as u64),
-        service if service.is_agreement() => (Layer::Agreement, metrics.agreements),
-        _ => (Layer::Mutex, metrics.entered),
+        service if service.is_agreement() => (Layer::Agreement, metrics.requested_agreement_count),
+        _ => (Layer::Mutex, metrics.entry_count),
     };
     if times == 0 {
         return Vec::new();

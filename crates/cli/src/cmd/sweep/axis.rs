@@ -104,13 +104,13 @@ pub(super) fn parameter_names() -> impl Iterator<Item = &'static str> {
 
 /// Returns true if the parameter `name` has another value than the default in `options`. Returns
 /// false if a sweep cannot vary the parameter.
-pub(super) fn is_given(name: &str, options: &RunOptions) -> Result<bool, String> {
+pub(super) fn differs_from_default(name: &str, options: &RunOptions) -> Result<bool, String> {
     let Some(Parameter { text, .. }) = find_parameter(name) else { return Ok(false) };
     Ok(text(options) != text(&parsed(&[])?))
 }
 
 /// Returns true if the values of the parameter `name` are whole numbers.
-pub(super) fn is_integer(name: &str) -> bool {
+pub(super) fn has_integer_values(name: &str) -> bool {
     find_parameter(name).is_some_and(|parameter| parameter.is_integer)
 }
 
@@ -206,9 +206,17 @@ mod tests {
             };
             let axis: SweepAxis = format!("{}={value}", parameter.name).parse().expect("an option");
             let mut options = parsed(&[]).expect("defaults");
-            assert!(!is_given(axis.name(), &options).expect("defaults"), "{}", parameter.name);
+            assert!(
+                !differs_from_default(axis.name(), &options).expect("defaults"),
+                "{}",
+                parameter.name
+            );
             axis.set(&mut options, value).expect("a value");
-            assert!(is_given(axis.name(), &options).expect("defaults"), "{}", parameter.name);
+            assert!(
+                differs_from_default(axis.name(), &options).expect("defaults"),
+                "{}",
+                parameter.name
+            );
         }
     }
 

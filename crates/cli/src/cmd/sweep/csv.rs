@@ -24,7 +24,8 @@ fn lines(header: &SweepHeader, point: &SweepPoint, cell: &PointResults) -> Strin
     let values = || point.values.iter().map(String::as_str);
     let start = || [point.algorithm.as_str()].into_iter().chain(values());
     let (seed, runs) = (header.seed.to_string(), cell.runs.to_string());
-    let ends = [cell.max_violated_runs(), cell.incomplete].map(|count| count.to_string());
+    let ends =
+        [cell.most_runs_violating_one_property(), cell.incomplete].map(|count| count.to_string());
     let [violated, incomplete] = &ends;
     if let Some(reason) = &point.refused {
         let empty = ["", "", "0", "", "", "", "", "", "", "", "", ""];

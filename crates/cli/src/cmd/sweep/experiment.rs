@@ -4,7 +4,7 @@ use tenure_algorithms::catalogue::Parameters;
 use tenure_core::Service;
 use tenure_sim::{Chance, Distribution, EntriesPerProcess};
 
-use super::axis::{SweepAxis, is_given};
+use super::axis::{SweepAxis, differs_from_default};
 use super::results::{SweepHeader, SweepPoint, digest};
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::group::EntriesOption;
@@ -167,7 +167,7 @@ fn check_axes(axes: &[SweepAxis], options: &RunOptions) -> Result<(), Failure> {
             let message = format!("--sweep {name} is given twice: list all values in one");
             return Err(Failure::usage(message));
         }
-        if is_given(name, options).map_err(Failure::usage)? {
+        if differs_from_default(name, options).map_err(Failure::usage)? {
             let option = axis.option();
             let message =
                 format!("--{option} and --sweep {name} exclude each other: leave out one");
@@ -196,7 +196,7 @@ fn setter(
     }
     let is_given = match parameter {
         "hot" => options.hot.is_some(),
-        _ => is_given(parameter, options).map_err(Failure::usage)?,
+        _ => differs_from_default(parameter, options).map_err(Failure::usage)?,
     };
     Ok(is_given.then(|| format!("--{parameter}")))
 }

@@ -94,7 +94,7 @@ pub(super) fn measured_quantities(
     match plan.card.service {
         Service::Election => time(MeasuredQuantity::ElectionTime, &metrics.election_time),
         service if service.is_agreement() => {
-            if metrics.agreements > 0 {
+            if metrics.requested_agreement_count > 0 {
                 figures.push((MeasuredQuantity::AgreementTime, metrics.agreement_time));
             }
         }

@@ -26,7 +26,7 @@ use shard::Shard;
 use shard_results::ShardResults;
 
 use super::failure::{Failure, Status};
-use super::machine::watch_memory_use;
+use super::machine::stop_at_memory_limit;
 use super::output::{print, print_json_text, print_unwrapped};
 use super::simulate::options::RunOptions;
 
@@ -58,7 +58,7 @@ pub(crate) fn run(request: &SweepRequest<'_>) -> Result<Status, Failure> {
     let runs = run.runs_or(DEFAULT_RUNS);
     run.check_seeds(runs)?;
     let experiment = SweepPlan::new(algorithms, run, &sweep.sweep, runs, build)?;
-    watch_memory_use();
+    stop_at_memory_limit();
     let raw = sweep.raw.as_deref().map(|path| RawCsvFile::create(path, &experiment.header));
     let shard = sweep.shard.unwrap_or(Shard::WHOLE);
     let results = experiment.perform(shard, run.threads(), raw.transpose()?)?;

@@ -119,7 +119,7 @@ impl PointResults {
     }
 
     /// Counts for each property the runs that violate it, and returns the greatest count.
-    pub(super) fn max_violated_runs(&self) -> u64 {
+    pub(super) fn most_runs_violating_one_property(&self) -> u64 {
         self.violated.values().map(|broken| broken.runs).max().unwrap_or(0)
     }
 }

@@ -125,7 +125,7 @@ pub(super) fn run(options: &Options) -> Result<Status, Failure> {
         let (from, to, events) = (options.from, options.to, options.events.clone());
         return page::print_diagram_page(
             &options.files,
-            TraceWindow { from, to, events, most: None },
+            TraceWindow { from, to, record_numbers: events, max_records: None },
             scale(options),
         );
     }
@@ -135,20 +135,20 @@ pub(super) fn run(options: &Options) -> Result<Status, Failure> {
     let window = TraceWindow {
         from: options.from,
         to: options.to,
-        events: options.events.clone(),
-        most: is_whole.then_some(most),
+        record_numbers: options.events.clone(),
+        max_records: is_whole.then_some(most),
     };
     let view = DiagramOptions { window, ..view(options) };
     let layout = lay_out_files(&options.files, view).map_err(Failure::usage)?;
     warn_unknown_fields(options)?;
-    let Some((first, last)) = layout.shown else {
-        let description = format!("none of the {} events is in this window", layout.records);
+    let Some((first, last)) = layout.shown_records else {
+        let description = format!("none of the {} events is in this window", layout.record_count);
         return Err(Failure::usage(description));
     };
     if is_whole && layout.is_cut_off {
         print_stderr_line(&format!(
             "showing events {first} to {last} of {}; see the next with --events {}..{}",
-            layout.records,
+            layout.record_count,
             last + 1,
             last + most
         ));
@@ -167,7 +167,7 @@ fn print_rows(options: &Options, (first, last): (u64, u64), most: u16) -> Result
     let mut rows = Vec::new();
     for from in (first..=last).step_by(most.into()) {
         let events = Some(from..=last.min(from + u64::from(most) - 1));
-        let window = TraceWindow { events, ..TraceWindow::default() };
+        let window = TraceWindow { record_numbers: events, ..TraceWindow::default() };
         let row = lay_out_files(&options.files, DiagramOptions { window, ..view(options) });
         rows.push(row.map_err(Failure::usage)?);
     }

@@ -158,13 +158,13 @@ fn show(options: &ShowOptions) -> Result<Status, Failure> {
     let merged = merge(&options.files).map_err(Failure::usage)?;
     warn_torn_or_empty(&merged.torn, &merged.empty);
     let mut show = RecordFormatter::new(&merged.header);
-    show.states = options.states || (json && options.kind.is_empty());
-    show.processes.clone_from(&options.process);
-    show.kinds.clone_from(&options.kind);
+    show.shows_states = options.states || (json && options.kind.is_empty());
+    show.subjects.clone_from(&options.process);
+    show.kind_or_message_names.clone_from(&options.kind);
     let shows = |subject: &[Subject], kind: &[String]| {
         let mut show = RecordFormatter::new(&merged.header);
-        (show.processes, show.kinds) = (subject.to_vec(), kind.to_vec());
-        show.states = kind.is_empty();
+        (show.subjects, show.kind_or_message_names) = (subject.to_vec(), kind.to_vec());
+        show.shows_states = kind.is_empty();
         merged.records.iter().any(|record| show.format_line(record).is_some())
     };
     for subject in options.process.iter().filter(|subject| !shows(&[**subject], &[])) {

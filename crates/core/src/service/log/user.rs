@@ -78,7 +78,7 @@ impl ServiceUser for User {
     type Event = Event;
 
     fn new(config: &UserModelConfig) -> Self {
-        let limit = config.command_count.into();
+        let limit = config.work_count.into();
         User {
             at: config.at,
             ticket: 0,
@@ -164,7 +164,7 @@ mod tests {
             service: Service::Log,
             at: ProcessId(0),
             size: 3,
-            command_count: 2,
+            work_count: 2,
         });
         assert_eq!((user.next_command(), user.state()), (None, UserState::Waiting));
         user.on_event(&Event::Following { term: 1, leader: Some(ProcessId(1)) });
@@ -188,7 +188,7 @@ mod tests {
             service: Service::Log,
             at: ProcessId(1),
             size: 3,
-            command_count: 1,
+            work_count: 1,
         });
         user.on_event(&Event::Relaying { term: 1, leader: ProcessId(0) });
         assert_eq!(user.next_command(), Some(Command::Read { ticket: 1 }));

@@ -21,7 +21,7 @@ pub(in crate::models) fn add_quorums(structure: &mut Structure, quorums: &[BTree
     structure.set_size(Quorum, quorums.len() as u32);
     let all: Vec<Value> = structure.elements(Quorum).collect();
     for (quorum, voters) in all.iter().zip(quorums) {
-        voters.iter().for_each(|voter| structure.add(MEMBER, [*voter, *quorum]));
+        voters.iter().for_each(|voter| structure.add_tuple(MEMBER, [*voter, *quorum]));
         for (other, others) in all.iter().zip(quorums) {
             let common = voters.intersection(others).next().expect("quorums intersect");
             structure.set(COMMON_MEMBER, [*quorum, *other], *common);
@@ -59,21 +59,21 @@ pub(in crate::models) fn add_process(
     match phase.variant_name() {
         "Waiting" => {
             let candidate = phase.field("Waiting");
-            structure.add(WAITING, [me]);
+            structure.add_tuple(WAITING, [me]);
             structure.set(STAMP, [me], candidate.field("request").to_timestamp().0);
             for answer in candidate.field("answers").elements() {
                 let voter = answer.field("voter").to_process();
                 structure.set(VOTE_NUMBER, [me, voter], answer.field("number").to_int());
                 if let "Locked" | "Inquired" = answer.field("state").variant_name() {
-                    structure.add(HAS_VOTE, [me, voter]);
+                    structure.add_tuple(HAS_VOTE, [me, voter]);
                 }
             }
         }
         "Inside" => {
-            structure.add(INSIDE, [me]);
+            structure.add_tuple(INSIDE, [me]);
             structure.set(STAMP, [me], phase.field("request").to_timestamp().0);
             for (voter, ballot) in phase.field("votes").elements().map(vote) {
-                structure.add(HAS_VOTE, [me, voter]);
+                structure.add_tuple(HAS_VOTE, [me, voter]);
                 structure.set(VOTE_NUMBER, [me, voter], ballot.field("number").to_int());
             }
         }
@@ -84,14 +84,14 @@ pub(in crate::models) fn add_process(
     let lock = voter.field("lock");
     if lock.variant_name() == "Locked" {
         let [candidate, stamp, number] = ballot(lock.field("Locked"));
-        structure.add(HAS_VOTED, [me]);
+        structure.add_tuple(HAS_VOTED, [me]);
         structure.set(CANDIDATE, [me], candidate);
         structure.set(VOTED_STAMP, [me], stamp);
         structure.set(VOTED_NUMBER, [me], number);
     }
     for waiting in voter.field("waiting").elements() {
         let [candidate, stamp, number] = ballot(waiting);
-        structure.add(QUEUED, [me, candidate, stamp, number]);
+        structure.add_tuple(QUEUED, [me, candidate, stamp, number]);
     }
 }
 
@@ -105,7 +105,7 @@ pub(in crate::models) fn add_message(
     let relation = match content.variant_name() {
         "Request" => {
             let (stamp, _) = content.field("stamp").to_timestamp();
-            return structure.add(REQUEST, [from, to, stamp.into()]);
+            return structure.add_tuple(REQUEST, [from, to, stamp.into()]);
         }
         "Locked" => LOCKED,
         "Relinquish" => RELINQUISH,
@@ -113,7 +113,7 @@ pub(in crate::models) fn add_message(
         _ => return,
     };
     let [_, stamp, number] = ballot(content.field("ballot"));
-    structure.add(relation, [from, to, stamp, number]);
+    structure.add_tuple(relation, [from, to, stamp, number]);
 }
 
 fn vote(pair: CheckerJson<'_>) -> (Value, CheckerJson<'_>) {

@@ -13,7 +13,7 @@ use tenure_algorithms::compose::{WithDetector, with_detector};
 use tenure_algorithms::detector::Heartbeat;
 use tenure_core::{Algorithm, CrashModel, Office, ProcessId, TICKS_PER_UNIT};
 use tenure_runtime::transport::{
-    Listen, MeshSettings, MeshView, PeerAuthentication, ReloadableKeys,
+    Listen, MeshHandle, MeshSettings, PeerAuthentication, ReloadableKeys,
 };
 use tenure_runtime::{
     ElectionHandle, Lock, LockApplication, NodeComponents, NodeFailure, RunningNode, start,
@@ -87,14 +87,15 @@ impl ClusterFiles {
             requests,
         ))
         .unwrap();
-        let user = tokio::spawn(user(lock.clone(), election.clone(), running.view.clone(), me));
+        let user =
+            tokio::spawn(user(lock.clone(), election.clone(), running.mesh_view.clone(), me));
         Node { lock, election, running, user }
     }
 }
 
 /// Runs a user that acquires and releases the lock repeatedly, and starts an election if there is
 /// no leader. The user of the highest process starts first.
-async fn user(lock: Lock, election: ElectionHandle, view: MeshView, me: ProcessId) {
+async fn user(lock: Lock, election: ElectionHandle, view: MeshHandle, me: ProcessId) {
     let started = Instant::now();
     while !view.peers().iter().all(|it| it.is_connected)
         && started.elapsed() < Duration::from_secs(1)
@@ -156,7 +157,7 @@ impl Trial {
         }
         self.wait_for_faults(&faults).await;
         let rejections =
-            || nodes.iter().map(|node| node.running.view.counts().implausible).sum::<u64>();
+            || nodes.iter().map(|node| node.running.mesh_view.counts().implausible).sum::<u64>();
         // The messages need time to arrive.
         let arrival = async {
             while rejections() == 0 {

@@ -8,8 +8,8 @@ use tenure_core::service::agreement::User;
 use tenure_core::service::user::{ServiceUser, UserModelConfig};
 use tenure_core::service::{election, mutex};
 use tenure_core::{
-    Agreement, Algorithm, EffectBuffer, Election, Environment, Group, Input, LocalTime, Mutex,
-    ProcessId, Protocol, TICKS_PER_UNIT, TimerChange, Verdict,
+    Agreement, Algorithm, DetectorVerdict, EffectBuffer, Election, Environment, Group, Input,
+    LocalTime, Mutex, ProcessId, Protocol, TICKS_PER_UNIT, TimerChange,
 };
 use tenure_runtime::Validator;
 
@@ -96,7 +96,7 @@ impl<P: Agreement + Algorithm> Service<P> {
             service,
             at: ProcessId(0),
             size,
-            command_count: 1,
+            work_count: 1,
         })?;
         Some(Service { user, ask, leave: None, serves: |_| true })
     }
@@ -107,7 +107,7 @@ fn user<P: Agreement>(
     at: ProcessId,
     size: u32,
 ) -> Box<dyn ProcessUser<P>> {
-    Box::new(User::new(&UserModelConfig { service, at, size, command_count: REQUESTS }))
+    Box::new(User::new(&UserModelConfig { service, at, size, work_count: REQUESTS }))
 }
 
 #[derive(Clone, Debug)]
@@ -252,7 +252,7 @@ impl<P: Protocol> World<P> {
     /// another.
     pub(crate) fn suspect_all(&mut self) {
         let all: Vec<ProcessId> = (0..self.members.len()).map(ProcessId::from_index).collect();
-        for verdict in [Verdict::Suspect, Verdict::Trust] {
+        for verdict in [DetectorVerdict::Suspect, DetectorVerdict::Trust] {
             for (at, peer) in all.iter().flat_map(|at| all.iter().map(move |peer| (*at, *peer))) {
                 if at != peer {
                     self.step(at, Input::Suspicion { peer, verdict });

@@ -8,7 +8,7 @@ use tenure_runtime::transport::frame::{
     BootId, Frame, FrameDecoder, Hello, HelloContent, Introduction,
 };
 use tenure_runtime::transport::{
-    GroupKeys, Inbox, Listen, Mesh, MeshEvent, MeshLimits, MeshSettings, MeshView, NodeKeys,
+    GroupKeys, Inbox, Listen, Mesh, MeshEvent, MeshHandle, MeshLimits, MeshSettings, NodeKeys,
     PrivateKey, RejectionReason, ReloadableKeys,
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -78,7 +78,7 @@ pub(crate) fn limits() -> MeshLimits {
     }
 }
 
-pub(crate) fn refused(view: &MeshView, reason: RejectionReason) -> u64 {
+pub(crate) fn refused(view: &MeshHandle, reason: RejectionReason) -> u64 {
     view.counts().refused.get(&reason).copied().unwrap_or(0)
 }
 

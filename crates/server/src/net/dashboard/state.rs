@@ -11,7 +11,7 @@ use tenure_store::{Bytes, Claim, KeySpan, LockMode, LockQueue};
 use super::waits_for::{WaitsFor, find_cycles};
 use crate::auth::caller::Caller;
 use crate::config::ConfiguredMember;
-use crate::log::state::ReplicatedState;
+use crate::log::state::StoreAndWaiters;
 use crate::net::listener::ListenerScope;
 use crate::rpc::error::RpcError;
 
@@ -154,7 +154,7 @@ pub(super) async fn read(
             Err(_) => Access::NeedsUser,
         },
     };
-    let links = caller.peers.peers();
+    let links = caller.mesh_view.peers();
     let queues = caller.with_state(|state| state.store.queues().count());
     let _permit = caller.scan_limit.acquire_for_scan(queues).await?;
     let (leader_status, config) = (caller.leader_status(), &caller.config);
@@ -217,7 +217,7 @@ struct WaitsForGraph {
 
 /// Returns the state of a lock, and adds its listed waiters to `graph`.
 fn lock_state(
-    state: &ReplicatedState,
+    state: &StoreAndWaiters,
     name: &Bytes,
     queue: &LockQueue,
     graph: &mut WaitsForGraph,
@@ -249,9 +249,10 @@ fn lock_state(
     }
 }
 
-fn claim_state(state: &ReplicatedState, claim: &Claim, now: Instant) -> ClaimState {
+fn claim_state(state: &StoreAndWaiters, claim: &Claim, now: Instant) -> ClaimState {
     let time = state.claim_times.get(claim);
-    let since = time.and_then(|it| if state.store.is_held(claim) { it.granted } else { it.queued });
+    let since =
+        time.and_then(|it| if state.store.is_holder(claim) { it.granted } else { it.queued });
     ClaimState {
         lease: format!("{:x}", claim.lease),
         client: state.store.get(&claim.key).and_then(|kv| client(&kv.value)),
@@ -291,7 +292,7 @@ fn client(value: &[u8]) -> Option<String> {
 /// Returns the state of each member in the configuration, as the responding member knows it.
 fn members(
     caller: &Caller,
-    state: &ReplicatedState,
+    state: &StoreAndWaiters,
     links: &[PeerStatus],
     access: Access,
 ) -> Vec<MemberState> {

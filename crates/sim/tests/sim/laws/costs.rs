@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tenure_algorithms::catalogue::{self, Parameters};
 use tenure_core::monitors::Bypass;
 use tenure_core::quorum::QuorumKind;
-use tenure_core::theory::{Precision, WorkloadKind};
+use tenure_core::theory::{PredictionKind, WorkloadKind};
 use tenure_core::{Layer, ProcessId, Property, Service};
 use tenure_sim::{
     Distribution, EntriesPerProcess, Judgement, Latency, Moments, Report, RequestPattern, Settings,
@@ -128,7 +128,7 @@ fn at_coordinator(number: u32, settings: Settings) -> Report {
 fn uncontended_coordinator_entry_takes_three_messages() {
     let report = at_coordinator(5, simultaneous_entries(5, &[2]));
     assert_eq!(kinds(&report), [("request", 1), ("grant", 1), ("release", 1)]);
-    assert_eq!(report.metrics.entries, [ProcessId(1)]);
+    assert_eq!(report.metrics.entering_processes, [ProcessId(1)]);
     let delays = &report.metrics;
     assert_eq!((delays.entry_delay.longest, delays.exit_delay.longest), (2_000_000, 0));
 }
@@ -141,7 +141,7 @@ fn coordinator_serves_by_arrival() {
     links(&mut settings, &[(4, 5, 2), (1, 5, 3)]);
     settings.workload.locking.as_mut().unwrap().hold = Distribution::units(10);
     let report = at_coordinator(5, settings);
-    assert_eq!(report.metrics.entries, [ProcessId(1), ProcessId(3), ProcessId(0)]);
+    assert_eq!(report.metrics.entering_processes, [ProcessId(1), ProcessId(3), ProcessId(0)]);
     assert_eq!(report.metrics.sent, 9);
     let handing = report.metrics.synchronisation_delay;
     assert_eq!(handing.total, (1 + 1 + 2 + 1) * 1_000_000, "two releases, one slow, two grants");
@@ -165,7 +165,7 @@ fn ricart_agrawala_waits_only_for_process_inside() {
     links(&mut settings, &[(2, 1, 5), (2, 3, 5)]);
     settings.workload.locking.as_mut().unwrap().hold = Distribution::units(30);
     let report = run("ricart-agrawala", settings);
-    assert_eq!(report.metrics.entries, [ProcessId(0), ProcessId(1)]);
+    assert_eq!(report.metrics.entering_processes, [ProcessId(0), ProcessId(1)]);
     assert_eq!(report.metrics.synchronisation_delay.longest, 1_000_000, "one reply");
     assert!(report.metrics.entry_delay.longest >= 30_000_000);
 }
@@ -176,7 +176,7 @@ fn ricart_agrawala_waits_only_for_process_inside() {
 fn two_concurrent_ricart_agrawala_requests_take_eight_messages() {
     let report = run("ricart-agrawala", simultaneous_entries(3, &[2, 3]));
     assert_eq!(kinds(&report), [("request", 4), ("reply", 4)]);
-    assert_eq!(report.metrics.entries, [ProcessId(1), ProcessId(2)]);
+    assert_eq!(report.metrics.entering_processes, [ProcessId(1), ProcessId(2)]);
 }
 
 #[test]
@@ -278,7 +278,7 @@ fn ring_passes_token_within_lap() {
 }
 
 fn maekawa(kind: QuorumKind, settings: Settings) -> Report {
-    let parameters = Parameters { quorums: Some(kind), ..parameters(&settings) };
+    let parameters = Parameters { quorum_kind: Some(kind), ..parameters(&settings) };
     run_with("maekawa", &parameters, settings)
 }
 
@@ -379,7 +379,7 @@ fn predictions_lie_within_the_bounds_of_the_cards() {
                 contradictions.push(format!("{name}, n = {size}, {workload:?}: {messages}"));
             }
             checked += 1;
-            upper_bounds += u32::from(predicted.precision == Precision::Most);
+            upper_bounds += u32::from(predicted.precision == PredictionKind::Most);
         }
     }
     assert_eq!(contradictions, [""; 0]);

@@ -50,7 +50,7 @@ fn mean_cost_stays_within_card() {
                 let context = format!("{name}, n = {size}, seed {seed}");
                 assert_eq!(report.failures().next(), None, "{context}");
                 let most = card(name, size).messages.most.expect("they have a bound");
-                assert!(report.metrics.sent <= most * report.metrics.entered, "{context}");
+                assert!(report.metrics.sent <= most * report.metrics.entry_count, "{context}");
             }
         }
     }
@@ -70,7 +70,7 @@ fn sequential_mean_costs_match_literature() {
             assert_mean(name, &plain, predicted(name, &plain));
         }
         for (_, tree) in catalogue::TREE_SHAPES {
-            let on_it = Parameters { tree: *tree, ..plain.clone() };
+            let on_it = Parameters { tree_shape: *tree, ..plain.clone() };
             assert_mean("raymond", &on_it, predicted("raymond", &on_it));
         }
     }
@@ -93,7 +93,7 @@ fn wrong_mean_is_rejected() {
 fn raymond_takes_about_four_messages_under_load() {
     for (name, tree) in catalogue::TREE_SHAPES {
         for size in [7, 15, 31] {
-            let parameters = Parameters { tree: *tree, ..Parameters::plain(size) };
+            let parameters = Parameters { tree_shape: *tree, ..Parameters::plain(size) };
             let mut settings = Settings { workload: Workload::entries(20), ..Settings::new(size) };
             settings.workload.locking.as_mut().expect("they lock").hold = Distribution::units(5);
             let report = run_with("raymond", &parameters, settings);

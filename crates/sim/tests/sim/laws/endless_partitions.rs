@@ -47,7 +47,7 @@ fn lock_run_ends_when_connected_users_are_served() {
         let report = run("fifo:coordinated:raft", settings);
         assert_served(&report, "fifo:coordinated:raft");
         assert!(report.finished_at < until_stall, "{}", report.finished_at);
-        assert!(report.metrics.entered >= least, "{}", report.metrics.entered);
+        assert!(report.metrics.entry_count >= least, "{}", report.metrics.entry_count);
     }
 }
 

@@ -44,8 +44,8 @@ fn configured(name: &str, settings: &Settings) -> (String, Parameters) {
     let (name, option) = name.split_once(':').unwrap_or((name, ""));
     match option {
         "" => {}
-        "pairs" => parameters.quorums = Some(QuorumKind::Pairs),
-        "path" => parameters.tree = TreeShape::Path,
+        "pairs" => parameters.quorum_kind = Some(QuorumKind::Pairs),
+        "path" => parameters.tree_shape = TreeShape::Path,
         variant => parameters.variants = vec![variant.to_owned()],
     }
     (name.to_owned(), parameters)
@@ -221,7 +221,7 @@ fn coordinator_or_holder_crash_blocks_all() {
     for name in ["token-ring", "suzuki-kasami", "raymond", "naimi-trehel"] {
         assert_effects(&holder, &[(name, Blocked)]);
         for report in runs(name, &holder) {
-            assert_eq!(report.metrics.entered, 0, "{name}, seed {}", report.seed);
+            assert_eq!(report.metrics.entry_count, 0, "{name}, seed {}", report.seed);
         }
     }
 }
@@ -243,13 +243,13 @@ fn partition_serves_side_of_coordinator() {
     for name in one_side {
         for report in runs(name, &partition(None)) {
             assert_eq!(report.blocked, [ProcessId(2)], "{name}, seed {}", report.seed);
-            assert_eq!(report.metrics.entered, 4, "{name}, seed {}", report.seed);
+            assert_eq!(report.metrics.entry_count, 4, "{name}, seed {}", report.seed);
         }
     }
     for name in ["lamport", "ricart-agrawala"] {
         for report in runs(name, &partition(None)) {
             assert_eq!(report.blocked.len(), 3, "{name}, seed {}", report.seed);
-            assert_eq!(report.metrics.entered, 0, "{name}, seed {}", report.seed);
+            assert_eq!(report.metrics.entry_count, 0, "{name}, seed {}", report.seed);
         }
     }
     let often = |settings: &mut Settings| {
@@ -272,7 +272,7 @@ fn partition_serves_maekawa_side_with_quorum() {
     // The quorums are P1 P2, P2 P3 and P1 P3. The partition keeps P1 and P2 together. P1 needs only
     // P2, so the partition stops no message of P1 and has no effect on its entries.
     for report in runs("maekawa:pairs", &alone(0)) {
-        assert_eq!((report.blocked.len(), report.metrics.entered), (0, 3), "{}", report.seed);
+        assert_eq!((report.blocked.len(), report.metrics.entry_count), (0, 3), "{}", report.seed);
     }
     assert_effects(&alone(1), &[("maekawa:pairs", Blocked)]);
     assert_effects(&alone(2), &[("maekawa:pairs", Blocked)]);
@@ -299,7 +299,7 @@ fn healed_partition_blocks_locks_without_retransmission() {
                 Some(vec![Property::MutualExclusion, Property::StarvationFreedom]);
             let report = run(name, settings);
             assert_eq!(report.failures().next(), None, "{name}, seed {seed}");
-            assert_eq!(report.metrics.entered, 6, "{name}, seed {seed}");
+            assert_eq!(report.metrics.entry_count, 6, "{name}, seed {seed}");
         }
     }
 }
@@ -352,7 +352,7 @@ fn fifo_masks_loss_duplication_and_reordering() {
             settings.instrumentation.properties = Some(vec![safe, live, Property::Fencing]);
             let report = run(&name, settings);
             assert_eq!(report.failures().next(), None, "{name}, seed {seed}");
-            assert_eq!(report.metrics.entered, 6, "{name}, seed {seed}");
+            assert_eq!(report.metrics.entry_count, 6, "{name}, seed {seed}");
             let channel = report.metrics.sent_in_layer(Layer::Channel);
             assert!(channel > 0 || report.metrics.dropped > 0, "{name}, seed {seed}");
         }

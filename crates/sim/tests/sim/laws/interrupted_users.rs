@@ -21,7 +21,7 @@ fn sequential_requests_continue_after_crash_of_waiter() {
         let context = format!("{fault:?}");
         let report = lease(Workload::sequential(20), vec![fault]);
         assert_served(&report, &context);
-        assert_eq!(report.metrics.entered, 20, "{context}");
+        assert_eq!(report.metrics.entry_count, 20, "{context}");
     }
 }
 
@@ -32,7 +32,7 @@ fn crash_of_waiter_occurs_once() {
         let fault = crash_and_recover(1, when, 5 * TICKS_PER_UNIT);
         let report = lease(Workload::entries(5), vec![fault]);
         assert_served(&report, "lease");
-        assert_eq!(report.metrics.entered, 15);
+        assert_eq!(report.metrics.entry_count, 15);
         let crash = report.faults.iter().find(|count| count.fault == "crash");
         assert_eq!(crash.map(|count| count.observed), Some(1));
     }

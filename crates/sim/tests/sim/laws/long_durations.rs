@@ -83,7 +83,7 @@ fn run_until_maximum_time_decides_nothing() {
     let locking = settings.workload.locking.as_mut().expect("a lock");
     locking.hold = Distribution::Constant(MAX_TIME / 2);
     let report = run("central", settings);
-    assert_eq!((report.ended, report.metrics.entered), (EndReason::TimeExhausted, 2));
+    assert_eq!((report.ended, report.metrics.entry_count), (EndReason::TimeExhausted, 2));
     assert_eq!(report.judgement("starvation-freedom"), Some(Judgement::Incomplete));
     assert_eq!((report.failures().next(), report.endless_wait_kind), (None, None));
 }
@@ -95,6 +95,6 @@ fn commands_that_complete_at_once_use_no_stack() {
         let settings = Settings { workload: Workload::entries(20_000), ..Settings::new(1) };
         let report = run(name, settings);
         assert_served(&report, name);
-        assert_eq!(report.metrics.agreements, 20_000, "{name}");
+        assert_eq!(report.metrics.requested_agreement_count, 20_000, "{name}");
     }
 }

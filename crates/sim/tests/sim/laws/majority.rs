@@ -45,7 +45,7 @@ fn entry_cost_matches_card_without_crash() {
             let context = format!("{kind:?}, n = {size}, seed {seed}");
             assert_served(&report, &context);
             let entries = u64::from(size) * 3;
-            assert_eq!(report.metrics.entered, entries, "{context}");
+            assert_eq!(report.metrics.entry_count, entries, "{context}");
             let range = cost.least * entries..=cost.most.unwrap() * entries;
             assert!(range.contains(&report.metrics.sent), "{context}: {}", report.metrics.sent);
         }
@@ -84,7 +84,7 @@ fn no_entry_without_majority() {
             settings.faults = down.map(|it| crash(it, CrashTrigger::At(0))).collect();
             let report = run(QuorumKind::Majority, settings);
             let context = format!("n = {size}, seed {seed}");
-            assert_eq!(report.metrics.entered, 0, "{context}");
+            assert_eq!(report.metrics.entry_count, 0, "{context}");
             assert_eq!(report.blocked.len(), (size - gone) as usize, "{context}");
             assert!(is_violated(&report, "starvation-freedom"), "{context}");
         }
@@ -110,7 +110,7 @@ fn tree_without_root_costs_additional_path() {
             (settings.workload, settings.down) = (Workload::sequential(30), down);
             let report = run(QuorumKind::Tree, settings);
             assert_eq!(report.failures().next(), None, "seed {seed}");
-            (report.metrics.entered, report.metrics.sent)
+            (report.metrics.entry_count, report.metrics.sent)
         };
         assert_eq!(sent(Vec::new()), (30, 30 * 3 * 2), "seed {seed}");
         // The first process may request before it suspects the root. It then withdraws its requests
@@ -179,7 +179,7 @@ fn false_suspicions_admit_two_with_different_fences() {
             let report = simulation.run().unwrap();
             let context = format!("{kind:?}, n = {size}, seed {seed}");
             assert_hold(&report, &["different-fences", "starvation-freedom"], &context);
-            assert_eq!(report.metrics.entered, u64::from(size) * 3, "{context}");
+            assert_eq!(report.metrics.entry_count, u64::from(size) * 3, "{context}");
             two_inside += u32::from(is_violated(&report, "mutual-exclusion"));
         }
         assert!(two_inside > 0, "{kind:?}, n = {size}: the control");

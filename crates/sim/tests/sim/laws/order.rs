@@ -2,7 +2,7 @@
 //! other.
 
 use tenure_algorithms::mutex::{Lamport, RicartAgrawala, lamport, ricart_agrawala};
-use tenure_core::{Algorithm, ChannelOrder, Mutex, Timestamped};
+use tenure_core::{Algorithm, ChannelOrder, ExposesLogicalClock, Mutex};
 use tenure_sim::{Distribution, GroupSizeCondition, Settings, Simulation};
 
 use crate::common::runs::{assert_hold, is_violated, seeded, talkative};
@@ -13,7 +13,7 @@ fn settings(size: u32, seed: u64) -> Settings {
     let workload = talkative(3, Distribution::between_units(0, 40));
     let mut settings = seeded(size, seed, workload, Distribution::between_units(1, 9));
     settings.network.order = Some(ChannelOrder::Fifo);
-    settings.instrumentation.order = GroupSizeCondition::Always;
+    settings.instrumentation.order_check = GroupSizeCondition::Always;
     settings
 }
 
@@ -21,7 +21,7 @@ fn settings(size: u32, seed: u64) -> Settings {
 /// of this order. In the first definition, messages between users and messages of the protocol
 /// order the requests. In the second definition, only messages of the protocol order the requests.
 /// Asserts that all other properties hold.
-fn count_disorder<P: Mutex + Algorithm + Timestamped>(
+fn count_disorder<P: Mutex + Algorithm + ExposesLogicalClock>(
     config: &P::Config,
     stamped: bool,
 ) -> (u32, u32) {

@@ -16,7 +16,7 @@ fn every_lock_keeps_card_promises() {
                 let report = run(name, busy(size, 3, seed));
                 let context = format!("{name}, n = {size}, seed {seed}");
                 assert_served(&report, &context);
-                assert_eq!(report.metrics.entered, u64::from(size) * 3, "{context}");
+                assert_eq!(report.metrics.entry_count, u64::from(size) * 3, "{context}");
             }
         }
     }

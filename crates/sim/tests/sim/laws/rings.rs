@@ -172,7 +172,7 @@ fn lock_at_ring_leader_serves_all() {
             settings.ranks = ids.iter().map(|id| Rank::from_id(*id)).collect();
             let report = run(&format!("coordinated:{name}"), settings);
             assert_eq!(report.failures().next(), None, "{name}, seed {seed}");
-            assert_eq!(report.metrics.entered, 12, "{name}, seed {seed}");
+            assert_eq!(report.metrics.entry_count, 12, "{name}, seed {seed}");
         }
     }
 }

@@ -29,7 +29,7 @@ fn every_deadlock_is_broken() {
             let report = edge_chasing(size, seed, &[]);
             let context = format!("n = {size}, seed {seed}");
             assert_served(&report, &context);
-            assert_eq!(report.metrics.entered, u64::from(size) * 3, "{context}");
+            assert_eq!(report.metrics.entry_count, u64::from(size) * 3, "{context}");
             totals[0] += report.metrics.sent;
             totals[1] += sent_of(&report, "probe");
             totals[2] += sent_of(&report, "abort");
@@ -76,7 +76,8 @@ fn named(size: u32, seed: u64, opposite: bool) -> Report {
         names
     };
     let names: Arc<[Vec<LockName>]> = (0..size).map(list).collect();
-    let config = ordered_locks::Config { names, inner: central::Config::default() };
+    let config =
+        ordered_locks::Config { lock_names_by_process: names, inner: central::Config::default() };
     simulate::<OrderedLocks<Central>>(config, busy(size, 3, seed))
 }
 

@@ -38,7 +38,7 @@ fn thinking_users_prevent_stall() {
     locking.pattern = RequestPattern::Closed { think: Distribution::units(20_000) };
     let report = run("token-ring", settings);
     assert_served(&report, "token-ring");
-    assert_eq!(report.metrics.entered, 6);
+    assert_eq!(report.metrics.entry_count, 6);
 }
 
 #[test]

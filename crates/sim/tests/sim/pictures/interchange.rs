@@ -122,7 +122,7 @@ fn diagram_messages_go_forward_in_time() {
                 DiagramOptions { scale, clock: DiagramClock::Vector, ..DiagramOptions::default() };
             let layout = lay_out(&trace.header, &trace.records, view);
             for arrow in layout.arrows.iter().filter(|it| it.outcome == MessageOutcome::Arrives) {
-                let (Some(sent), Some(ended)) = (arrow.sent, arrow.ended) else {
+                let (Some(sent), Some(ended)) = (arrow.sent_in_step, arrow.ended_in_step) else {
                     panic!("{context}: the whole run is shown");
                 };
                 assert!(

@@ -106,7 +106,9 @@ impl ColumnarRecords {
                 Subject::Process(at) => last.get(at.index()).copied().unwrap_or(NONE),
                 Subject::Resource | Subject::Parent => NONE,
             };
-            while let Some((place, found)) = steps.next_if(|(_, step)| step.record <= *number) {
+            while let Some((place, found)) =
+                steps.next_if(|(_, step)| step.first_record_number <= *number)
+            {
                 step = place as i64;
                 let counts = found.is_process_step() && !matches!(found.cause, StepCause::Note(_));
                 if let (Some(at), true) = (found.at, counts) {
@@ -152,7 +154,7 @@ impl ColumnarSteps {
         ColumnarSteps {
             time,
             at: each.clone().map(|step| process(step.at)).collect(),
-            record: each.clone().map(|step| step.record).collect(),
+            record: each.clone().map(|step| step.first_record_number).collect(),
             mark: each.clone().map(|step| code(&step.cause)).collect(),
             description: each.clone().map(|step| cause_text(&step.cause, interner)).collect(),
             about: each.clone().map(|step| place(about(&step.cause).or(step.received))).collect(),
@@ -172,7 +174,7 @@ fn place(place: Option<usize>) -> i64 {
 const fn code(cause: &StepCause) -> u8 {
     match cause {
         StepCause::Receives => 0,
-        StepCause::Acts => 1,
+        StepCause::UnknownCause => 1,
         StepCause::OtherCause(_) => 2,
         StepCause::Crashes => 3,
         StepCause::Recovers => 4,
@@ -227,8 +229,8 @@ impl ColumnarMessages {
             to: each.clone().map(|arrow| arrow.to.index()).collect(),
             message: each.clone().map(|arrow| interner.intern_text(&arrow.message)).collect(),
             layer: each.clone().map(|arrow| interner.intern_text(&layer(arrow))).collect(),
-            sent: each.clone().map(|arrow| place(arrow.sent)).collect(),
-            ended: each.clone().map(|arrow| place(arrow.ended)).collect(),
+            sent: each.clone().map(|arrow| place(arrow.sent_in_step)).collect(),
+            ended: each.clone().map(|arrow| place(arrow.ended_in_step)).collect(),
             fate: each.clone().map(|arrow| arrow.outcome as u8).collect(),
             token: each.map(|arrow| u8::from(arrow.carries_token)).collect(),
         }
@@ -290,7 +292,7 @@ pub(super) struct ColumnarPartitions {
 
 impl ColumnarPartitions {
     pub(super) fn from_layout(layout: &DiagramLayout) -> Self {
-        let each = layout.regions.iter();
+        let each = layout.partition_spans.iter();
         let side = |side: &Vec<ProcessId>| side.iter().map(|at| at.index()).collect();
         ColumnarPartitions {
             from: each.clone().map(|region| place(region.from)).collect(),
@@ -313,9 +315,9 @@ impl ColumnarViolations {
         let each = layout.violation_marks.iter();
         ColumnarViolations {
             step: each.clone().map(|mark| mark.step).collect(),
-            until: each.clone().map(|mark| place(mark.until)).collect(),
+            until: each.clone().map(|mark| place(mark.conflict_end_step)).collect(),
             processes: each
-                .map(|mark| mark.processes.iter().map(|at| at.index()).collect())
+                .map(|mark| mark.conflicting_processes.iter().map(|at| at.index()).collect())
                 .collect(),
         }
     }

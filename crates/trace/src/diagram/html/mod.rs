@@ -113,9 +113,9 @@ impl DiagramPage {
     /// records, which browsers display well. This limit applies even if the window ends at a
     /// certain time.
     pub fn new(header: &Header, window: TraceWindow) -> Self {
-        let ends = window.events.as_ref().is_some_and(|events| *events.end() < u64::MAX);
-        let most = window.most.or((!ends).then_some(DEFAULT_MAX_RECORDS));
-        let window = TraceWindow { most, ..window };
+        let ends = window.record_numbers.as_ref().is_some_and(|events| *events.end() < u64::MAX);
+        let most = window.max_records.or((!ends).then_some(DEFAULT_MAX_RECORDS));
+        let window = TraceWindow { max_records: most, ..window };
         let options = DiagramOptions {
             scale: TimeScale::Time,
             clock: DiagramClock::Lamport,
@@ -231,8 +231,8 @@ impl DiagramPage {
             header: &self.header,
             caption: layout.caption(),
             unit: layout.time_unit(),
-            records: layout.records,
-            shown: layout.shown,
+            records: layout.record_count,
+            shown: layout.shown_records,
             is_cut_off: layout.is_cut_off,
             scale: if self.scale == TimeScale::Time { "time" } else { "rank" },
             card,

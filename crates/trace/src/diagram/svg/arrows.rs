@@ -46,8 +46,8 @@ impl Drawing<'_> {
     }
 
     fn line(&self, arrow: &MessageArrow) -> Option<Line> {
-        let sent = arrow.sent.map(|step| self.step_along(step));
-        let ended = arrow.ended.map(|step| self.step_along(step));
+        let sent = arrow.sent_in_step.map(|step| self.step_along(step));
+        let ended = arrow.ended_in_step.map(|step| self.step_along(step));
         let at = |along: i64, process| self.point(along, process, 0);
         let MessageArrow { from, to, outcome, .. } = arrow;
         let line = match (sent, ended, outcome) {
@@ -78,11 +78,11 @@ impl Drawing<'_> {
             if sent.is_some() { line.from.moved_towards(line.to, DOT_RADIUS) } else { line.from };
         let arrives = *outcome == MessageOutcome::Arrives;
         let end = if arrives {
-            line.to.moved_towards(line.past.unwrap_or(line.from), DOT_RADIUS)
+            line.to.moved_towards(line.control_point.unwrap_or(line.from), DOT_RADIUS)
         } else {
             line.to
         };
-        Some(Line { from: start, past: line.past, to: end })
+        Some(Line { from: start, control_point: line.control_point, to: end })
     }
 
     /// Bends the line of a message that a process sends to itself, so that the line is not on the
@@ -93,7 +93,7 @@ impl Drawing<'_> {
             TimeDirection::Right => Point { y: middle.y - 44, ..middle },
             TimeDirection::Down => Point { x: middle.x + 44, ..middle },
         };
-        Line { past: Some(past), ..line }
+        Line { control_point: Some(past), ..line }
     }
 
     /// If `line` would pass near a dot of a process between `from` and `to`, returns a bent line
@@ -120,7 +120,7 @@ impl Drawing<'_> {
                 TimeDirection::Right => Point { x: middle.x + bend, ..middle },
                 TimeDirection::Down => Point { y: middle.y + bend, ..middle },
             };
-            Line { past: Some(past), ..line }
+            Line { control_point: Some(past), ..line }
         });
         bends.into_iter().find(|bent| !hits(bent)).unwrap_or(line)
     }
@@ -193,8 +193,11 @@ impl Drawing<'_> {
             TimeDirection::Down => point.x,
         };
         let gaps = (across(line.to) - across(line.from)).abs() / self.lane + 1;
-        let gaps =
-            if arrow.outcome == MessageOutcome::Arrives && arrow.sent.is_some() { gaps } else { 1 };
+        let gaps = if arrow.outcome == MessageOutcome::Arrives && arrow.sent_in_step.is_some() {
+            gaps
+        } else {
+            1
+        };
         let parts = [50, 44, 56, 38, 62, 32, 68, 26, 74, 20, 80, 15, 85];
         let mut spots = Vec::new();
         for part in parts {

@@ -82,7 +82,7 @@ impl<'l> Drawing<'l> {
     /// Draws each partition. Each side of a partition is a shaded band behind the lifelines of its
     /// processes.
     fn regions(&mut self) {
-        for region in &self.layout.regions {
+        for region in &self.layout.partition_spans {
             let extent = self.span_extent(region.from, region.until);
             for (place, side) in region.sides.iter().enumerate() {
                 for at in side.iter().filter(|at| at.index() < self.layout.process_count()) {
@@ -128,7 +128,7 @@ impl<'l> Drawing<'l> {
             }
             let number = match layout.options.scale {
                 TimeScale::Time => layout.time_label(place),
-                TimeScale::Causal => (step.moment.1 + 1).to_string(),
+                TimeScale::Causal => (step.axis_order.1 + 1).to_string(),
             };
             columns.push((self.step_along(place), number));
         }

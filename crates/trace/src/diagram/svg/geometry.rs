@@ -36,40 +36,42 @@ impl Point {
 pub(super) struct Line {
     pub(super) from: Point,
     /// Control point of a curved line. `None` for a straight line.
-    pub(super) past: Option<Point>,
+    pub(super) control_point: Option<Point>,
     pub(super) to: Point,
 }
 
 impl Line {
     pub(super) fn straight(from: Point, to: Point) -> Self {
-        Line { from, past: None, to }
+        Line { from, control_point: None, to }
     }
 
     /// Returns the point of the line at the position `hundredths` / 100, where 0 is the start and 1
     /// is the end. For a straight line, this is a part of the length. For a curved line, it is the
     /// parameter of the Bézier curve.
     pub(super) fn point_at(&self, hundredths: i64) -> Point {
-        let Some(past) = self.past else { return self.from.interpolated(self.to, hundredths) };
+        let Some(past) = self.control_point else {
+            return self.from.interpolated(self.to, hundredths);
+        };
         let first = self.from.interpolated(past, hundredths);
         first.interpolated(past.interpolated(self.to, hundredths), hundredths)
     }
 
     /// Returns the line as the data of an SVG path.
     pub(super) fn path_data(&self) -> String {
-        let Line { from, past, to } = self;
+        let Line { from, control_point: past, to } = self;
         let bend = past.map_or_else(|| "L".to_owned(), |past| format!("Q{} {} ", past.x, past.y));
         format!("M{} {}{bend}{} {}", from.x, from.y, to.x, to.y)
     }
 
     pub(super) fn bounding_box(&self) -> Rect {
         let ends = Rect::around(self.from, 0, 0).union(Rect::around(self.to, 0, 0));
-        self.past.map_or(ends, |past| ends.union(Rect::around(past, 0, 0)))
+        self.control_point.map_or(ends, |past| ends.union(Rect::around(past, 0, 0)))
     }
 
     /// Returns true if the line intersects the area. A curved line is approximated by four straight
     /// parts.
     pub(super) fn intersects(&self, area: Rect) -> bool {
-        match self.past {
+        match self.control_point {
             None => area.is_met(self.from, self.to),
             Some(_) => (0..4)
                 .any(|part| area.is_met(self.point_at(part * 25), self.point_at(part * 25 + 25))),
@@ -168,7 +170,7 @@ mod tests {
     #[test]
     fn curved_line_avoids_its_chord_center() {
         let (from, to) = (point(0, 0), point(100, 0));
-        let bent = Line { from, past: Some(point(50, 40)), to };
+        let bent = Line { from, control_point: Some(point(50, 40)), to };
         assert_eq!(bent.point_at(50), point(50, 20));
         assert_eq!((bent.point_at(0), bent.point_at(100)), (from, to));
         assert!(!bent.intersects(Rect::around(point(50, 0), 10, 10)));

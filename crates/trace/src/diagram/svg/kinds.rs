@@ -15,7 +15,8 @@ pub(super) fn arrow_style(arrow: &MessageArrow) -> (String, String) {
     if arrow.carries_token {
         return ("carries".to_owned(), head("gemhead"));
     }
-    let (colour, turn) = (arrow.kind % STYLE_COUNT, arrow.kind / STYLE_COUNT % STYLE_COUNT);
+    let (colour, turn) =
+        (arrow.kind_index % STYLE_COUNT, arrow.kind_index / STYLE_COUNT % STYLE_COUNT);
     let (class, head) = match colour {
         0 => ("arrow".to_owned(), head("head")),
         colour => (format!("arrow kind{colour}"), head(&format!("head{colour}"))),
@@ -30,7 +31,7 @@ impl<'l> Drawing<'l> {
     pub(super) fn legend_arrows(&self) -> Vec<&'l MessageArrow> {
         let mut kinds = BTreeMap::new();
         for arrow in &self.layout.arrows {
-            kinds.entry(arrow.kind).or_insert(arrow);
+            kinds.entry(arrow.kind_index).or_insert(arrow);
         }
         if kinds.len() > 1 { kinds.into_values().collect() } else { Vec::new() }
     }
@@ -39,7 +40,7 @@ impl<'l> Drawing<'l> {
     /// Each head has the color of the messages that use it. The heads of the first color and of
     /// tokens are in `SVG_DEFINITIONS`.
     pub(super) fn arrowhead_definitions(&self) -> String {
-        let most = self.layout.arrows.iter().map(|arrow| arrow.kind).max();
+        let most = self.layout.arrows.iter().map(|arrow| arrow.kind_index).max();
         let looks = 1..STYLE_COUNT.min(most.map_or(1, |most| most + 1));
         looks
             .map(|arrow_style| {

@@ -12,7 +12,7 @@ use crate::diagram::options::TimeDirection;
 
 /// Usual maximum length of the lines of a note, in letters. If a note has no room for the resulting
 /// number of lines, the maximum is raised for all notes.
-const MIN_LETTERS: i64 = 30;
+const USUAL_LINE_LETTERS: i64 = 30;
 /// Distance between the line of a note and its text, in pixels.
 const TEXT_GAP: i64 = 8;
 
@@ -61,7 +61,7 @@ impl<'l> Drawing<'l> {
         let rooms: Vec<i64> =
             notes.iter().zip(next).map(|((along, _), next)| (next - along) / LINE_HEIGHT).collect();
         let longest = notes.iter().map(|(_, description)| description.chars().count() as i64).max();
-        let mut letters = MIN_LETTERS;
+        let mut letters = USUAL_LINE_LETTERS;
         let fits = |letters: i64| {
             let mut each = notes.iter().zip(&rooms);
             each.all(|((_, description), room)| {

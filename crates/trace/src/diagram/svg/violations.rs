@@ -17,8 +17,8 @@ impl Drawing<'_> {
     pub(super) fn draw_violation_marks(&mut self) {
         let layout = self.layout;
         for mark in &layout.violation_marks {
-            let extent = self.span_extent(Some(mark.step), mark.until);
-            for at in &mark.processes {
+            let extent = self.span_extent(Some(mark.step), mark.conflict_end_step);
+            for at in &mark.conflicting_processes {
                 let band = self.bar(extent, *at, self.lane - 16, "violation");
                 self.ground.push_str(&band);
             }

@@ -183,7 +183,7 @@ impl<'l> DownwardDiagram<'l> {
                 '◄'
             },
         );
-        let sent = arrow.sent.filter(|sent| self.rows[*sent] + 1 < row);
+        let sent = arrow.sent_in_step.filter(|sent| self.rows[*sent] + 1 < row);
         let since = sent.map(|sent| self.places[self.rows[sent]].clone());
         let since = since.filter(|since| !since.is_empty());
         let long = since.map_or_else(|| label.clone(), |since| format!("{label} ‹{since}›"));

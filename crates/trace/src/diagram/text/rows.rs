@@ -23,7 +23,7 @@ impl DiagramLayout {
             .filter(|step| self.steps[*step].at.is_none_or(is_drawn) || is_marked(*step))
             .collect();
         if self.options.scale == TimeScale::Causal {
-            order.sort_by_key(|step| (self.steps[*step].moment, *step));
+            order.sort_by_key(|step| (self.steps[*step].axis_order, *step));
         }
         let mut rows = vec![0; self.steps.len()];
         order.iter().enumerate().for_each(|(row, step)| rows[*step] = row);
@@ -37,7 +37,9 @@ impl DiagramLayout {
             (RowLabel::Number, _, number) => number.map_or_else(String::new, |it| it.to_string()),
             (RowLabel::Place, _, None) => String::new(),
             (RowLabel::Place, TimeScale::Time, _) => self.time_label(step),
-            (RowLabel::Place, TimeScale::Causal, _) => (self.steps[step].moment.1 + 1).to_string(),
+            (RowLabel::Place, TimeScale::Causal, _) => {
+                (self.steps[step].axis_order.1 + 1).to_string()
+            }
         }
     }
 

@@ -1,6 +1,6 @@
 use tenure_core::service::commit::{self, Transaction};
-use tenure_core::service::tree::{self, Wave};
-use tenure_core::service::{clock, replication, with_election};
+use tenure_core::service::leader_tree::{self, Wave};
+use tenure_core::service::{clock_synchronisation, replicated_list, with_election};
 use tenure_core::{ProcessId, Term};
 use tenure_trace::{RecordKind, Service, ServiceEvent};
 
@@ -31,8 +31,8 @@ fn term(number: u64) -> Term {
 
 #[test]
 fn finds_lost_write() {
-    let acknowledged = replication::Event::Acknowledged { term: term(1), place: 1, value: 7 };
-    let serving = |writes| replication::Event::Serving { term: term(2), writes };
+    let acknowledged = replicated_list::Event::Acknowledged { term: term(1), place: 1, value: 7 };
+    let serving = |writes| replicated_list::Event::Serving { term: term(2), writes };
     assert_eq!(verdicts(&[acknowledged.clone(), serving(vec![7])]), "durability holds");
     assert_eq!(verdicts(&[acknowledged, serving(vec![])]), "durability violated");
 }
@@ -51,12 +51,13 @@ fn finds_transaction_both_committed_and_aborted() {
 #[test]
 fn finds_cycle_in_tree() {
     let wave = Wave { term: term(1), number: 1 };
-    let joined = |parent: Option<u32>| tree::Event::Joined { wave, parent: parent.map(ProcessId) };
+    let joined =
+        |parent: Option<u32>| leader_tree::Event::Joined { wave, parent: parent.map(ProcessId) };
     assert_eq!(verdicts(&[joined(None), joined(Some(0)), joined(Some(1))]), "one-tree holds");
     assert_eq!(verdicts(&[joined(None), joined(Some(2)), joined(Some(1))]), "one-tree violated");
 }
 
 #[test]
 fn clock_readings_are_never_violations() {
-    assert_eq!(verdicts(&[clock::Event::Shows { time: -3 }]), "");
+    assert_eq!(verdicts(&[clock_synchronisation::Event::Shows { time: -3 }]), "");
 }

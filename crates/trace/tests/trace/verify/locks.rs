@@ -223,7 +223,10 @@ fn counts_messages_by_layer_and_kind_without_self_sends() {
     let messages = story.verified().messages;
     assert_eq!(messages.sent[&Layer::Mutex]["request"], 2);
     assert_eq!((messages.total_sent(), messages.received), (2, 1));
-    assert_eq!((messages.sent_in(Layer::Mutex), messages.sent_in(Layer::Election)), (2, 0));
+    assert_eq!(
+        (messages.sent_count_in_layer(Layer::Mutex), messages.sent_count_in_layer(Layer::Election)),
+        (2, 0)
+    );
 }
 
 #[test]

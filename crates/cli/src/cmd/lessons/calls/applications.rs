@@ -24,7 +24,7 @@ pub(super) fn run_berkeley(with: BerkeleyArguments) -> Result<Value, RunError> {
     let made = synchronise(&ClockScenario::with_initial_clocks(with.starts))?;
     let sum: i64 = made.adjustments.iter().flatten().sum();
     Ok(json!({
-        "adjustments": made.adjustments, "clocks": made.clocks, "sum": sum,
+        "adjustments": made.adjustments, "clocks": made.clock_offsets, "sum": sum,
         "spread": made.spread, "messages": made.messages,
     }))
 }
@@ -123,9 +123,9 @@ fn commit(with: AtomicCommitArguments, protocol: CommitProtocol) -> Result<Value
     let ticks = |units: f64| (units * TICKS_PER_UNIT as f64) as u64;
     let made = run_transaction(&CommitScenario {
         no_votes: with.no_votes.iter().map(|number| ProcessId(number - 1)).collect(),
-        crash: with.crash.map(ticks),
-        recovery: with.recovery.map(ticks),
-        partition: with.cut.map(ticks),
+        crash_after: with.crash.map(ticks),
+        recovery_after: with.recovery.map(ticks),
+        partition_after: with.cut.map(ticks),
         protocol,
         ..CommitScenario::fault_free(with.n)
     })?;

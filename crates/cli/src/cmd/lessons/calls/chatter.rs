@@ -55,6 +55,6 @@ fn settings(seed: u64) -> Settings {
     settings.workload = Workload::locking(locking).with_background_traffic(chatter);
     settings.network.order = Some(ChannelOrder::Fifo);
     settings.network.latency = Distribution::between_units(1, 9).into();
-    settings.instrumentation.order = GroupSizeCondition::Always;
+    settings.instrumentation.order_check = GroupSizeCondition::Always;
     settings
 }

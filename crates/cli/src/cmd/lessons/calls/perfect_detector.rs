@@ -36,7 +36,7 @@ pub(super) fn check_detector(with: PerfectDetectorArguments) -> Result<Value, Ch
     let timeout = Delay::units(with.timeout.into()).max;
     let detector = heartbeat::Config {
         period: Delay::units(with.period.into()),
-        timeout,
+        initial_timeout: timeout,
         increment: 0,
         max_timeout: timeout,
     };

@@ -2,7 +2,7 @@
 
 use tenure_algorithms::mutex::{RicartAgrawala, ricart_agrawala};
 use tenure_core::service::mutex::{Command, Event};
-use tenure_core::{Effects, Group, ProcessId, Protocol, Timestamped, Verdict};
+use tenure_core::{DetectorVerdict, Effects, ExposesLogicalClock, Group, ProcessId, Protocol};
 
 type Lock = RicartAgrawala;
 
@@ -12,7 +12,7 @@ pub(super) struct PresetClocks(Lock);
 
 macro_rules! inner {
     ($fx:ident) => {
-        &mut $fx.wrap::<Lock, _, _, _>(|message| message, |timer| timer, Some)
+        &mut $fx.child_effects::<Lock, _, _, _>(|message| message, |timer| timer, Some)
     };
 }
 
@@ -46,7 +46,12 @@ impl Protocol for PresetClocks {
         self.0.on_timer(timer, inner!(fx));
     }
 
-    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
+    fn on_suspicion(
+        &mut self,
+        peer: ProcessId,
+        verdict: DetectorVerdict,
+        fx: &mut impl Effects<Self>,
+    ) {
         self.0.on_suspicion(peer, verdict, inner!(fx));
     }
 }

@@ -82,7 +82,8 @@ impl Protocol for Participant {
         let change = client.map_or(0, |client| config.changes[client]);
         let inner = central::Config { coordinator: SERVER, ..central::Config::default() };
         let lock = config.locked.then(|| {
-            fx.lift(Message::Lock, |timer| timer, |fx| Central::boot(group, &inner, None, fx)).0
+            fx.run_child(Message::Lock, |timer| timer, |fx| Central::boot(group, &inner, None, fx))
+                .0
         });
         Participant { value: config.start, change, lock }
     }
@@ -119,7 +120,7 @@ impl Participant {
     /// requests the number from the server.
     fn step_lock(&mut self, input: Input<Central>, fx: &mut impl Effects<Self>) {
         let Some(lock) = &mut self.lock else { return };
-        let ((), events) = fx.lift(Message::Lock, |timer| timer, |fx| lock.step(input, fx));
+        let ((), events) = fx.run_child(Message::Lock, |timer| timer, |fx| lock.step(input, fx));
         if events.iter().any(|event| matches!(event, mutex::Event::Entered { .. })) {
             fx.send(SERVER, Message::Get);
         }

@@ -55,7 +55,7 @@ fn locks_of<P: SumMember<Sum: Mutex>>(
         let report = report::<P>(inner(), with, Settings::new(size), 0)?;
         let data = serde_json::to_value(&report).map_err(|error| error.to_string())?;
         return Ok(json!({
-            "served": report.metrics.entered,
+            "served": report.metrics.entry_count,
             "blocked": data["blocked"],
             "finished_at": data["finished_at"],
         }));
@@ -66,7 +66,7 @@ fn locks_of<P: SumMember<Sum: Mutex>>(
         settings.seed = seed;
         settings.network.latency = Distribution::between_units(1, 9).into();
         let report = report::<P>(inner(), with, settings, 20)?;
-        deadlocks += u32::from(report.metrics.entered < 2 * u64::from(size));
+        deadlocks += u32::from(report.metrics.entry_count < 2 * u64::from(size));
     }
     Ok(json!({ "deadlocks": deadlocks }))
 }
@@ -86,7 +86,8 @@ fn report<P: SumMember<Sum: Mutex>>(
         hold: Distribution::units(10),
     };
     settings.workload = Workload::locking(locking);
-    let config = ordered_locks::Config { names, inner: P::sum_config(inner) };
+    let config =
+        ordered_locks::Config { lock_names_by_process: names, inner: P::sum_config(inner) };
     let simulation = Simulation::<OrderedLocks<P::Sum>>::for_algorithm(config, settings)
         .map_err(|error| error.to_string())?;
     simulation.run().map_err(|error| error.to_string())

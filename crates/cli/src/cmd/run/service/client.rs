@@ -49,7 +49,7 @@ async fn run_client(options: &Options, until: Instant) -> Result<(), Failure> {
         true => ConnectOptions::default().any_member(),
         false => ConnectOptions::default(),
     };
-    let client = Client::connect_as(endpoints, access).await.map_err(Failure::environment)?;
+    let client = Client::connect_with(endpoints, access).await.map_err(Failure::environment)?;
     let process = ProcessId(number - 1);
     let mut counter = resource::CounterClient::connect(options.resource, process)
         .await

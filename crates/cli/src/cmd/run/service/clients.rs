@@ -86,7 +86,7 @@ impl ClientProcesses<'_> {
                 .args(["--resource", &resource.address().to_string()])
                 .args(["--hold-micros", &plan.hold.as_micros().to_string()])
                 .args(["--think-micros", &plan.think.as_micros().to_string()])
-                .args((!plan.lock).then_some("--no-lock"));
+                .args((!plan.uses_lock).then_some("--no-lock"));
             self.start(command, number, entry_records.clone())?;
         }
         Ok(())

@@ -33,22 +33,22 @@ const START_TIMEOUT: Duration = Duration::from_secs(20);
 #[derive(Debug, Default)]
 pub(super) struct ServiceObservations {
     /// Critical-section entries, as the clients reported them.
-    pub(super) claims: Vec<EntryRecord>,
+    pub(super) entry_records: Vec<EntryRecord>,
     /// Changes of the queue of the lock.
     pub(super) changes: Vec<QueueChange>,
     pub(super) puts: Vec<PutRecord>,
     pub(super) reads: Vec<ReadRecord>,
     /// Values that the run read from each member at the end of the run. `None` if the run did not
     /// read them, for example because the clients put no values.
-    pub(super) found: Option<FinalReads>,
+    pub(super) final_reads: Option<FinalReads>,
     pub(super) counter_stats: CounterStats,
     pub(super) kills: Vec<KillRecord>,
     /// Times at which a member first reported the leader of a new term, in nanoseconds since 1970.
     /// The first leader, which was elected before the clients started, is not included.
-    pub(super) terms: Vec<u64>,
+    pub(super) leader_report_times: Vec<u64>,
     /// Number of faults of members, plus the number of partitions. A fault of several members
     /// counts once for each member.
-    pub(super) faults: u64,
+    pub(super) fault_count: u64,
     pub(super) partitions: Vec<PartitionRecord>,
     /// Number of clients that did not finish in time, although a majority of the members was up at
     /// the end. 0 if there was no majority, or if the run was interrupted.
@@ -58,7 +58,7 @@ pub(super) struct ServiceObservations {
     pub(super) seconds: f64,
     /// Fencing token of the last acquisition of the lock, which the run itself makes after the work
     /// of the clients. `None` if the run did not try, or did not acquire the lock.
-    pub(super) last: Option<u64>,
+    pub(super) final_fence: Option<u64>,
     pub(super) notes: Vec<String>,
 }
 
@@ -95,7 +95,7 @@ enum Message {
 ///
 /// Returns an error if no leader is elected in time, if an interrupt arrives before this election,
 /// or if a member or a client cannot be started. Also returns an error if a client fails.
-pub(super) async fn drive(
+pub(super) async fn run_service_and_clients(
     plan: &ServiceRunPlan,
     folder: &Path,
     interrupts: &mut TerminationSignals,
@@ -124,7 +124,7 @@ pub(super) async fn drive(
     let (words, messages) = unbounded_channel();
     let mut clients = ClientProcesses::new(plan, &endpoints);
     clients.spawn_lock_clients(&resource, &claims)?;
-    if let Some(most) = plan.values {
+    if let Some(most) = plan.max_value_bytes {
         clients.spawn_value_clients(most, &words)?;
         recorder.start_history_compaction(&endpoints);
     }
@@ -202,7 +202,7 @@ impl Run<'_> {
             self.record.notes.push("no majority of the members was up at the end".to_owned());
         }
         while let Ok(claim) = receivers.entries.try_recv() {
-            self.record.claims.push(claim);
+            self.record.entry_records.push(claim);
         }
         while let Ok(word) = receivers.messages.try_recv() {
             self.handle(Message::Value(word));
@@ -223,19 +223,19 @@ impl Run<'_> {
         recorder: &QueueChangeRecorder,
         endpoints: Vec<String>,
     ) -> Result<(), Failure> {
-        if self.plan.values.is_some() {
+        if self.plan.max_value_bytes.is_some() {
             self.members.kill_and_restart_all().await?;
         }
-        if self.plan.lock && self.has_majority() {
-            self.record.last = recorder.record_final_acquisition().await;
+        if self.plan.uses_lock && self.has_majority() {
+            self.record.final_fence = recorder.record_final_acquisition().await;
         }
-        if self.plan.values.is_some() {
+        if self.plan.max_value_bytes.is_some() {
             let keys: BTreeSet<String> =
                 self.record.puts.iter().map(|put| put.key.clone()).collect();
             let cancellation = CancelOnDrop::default();
             let is_cancelled = Arc::clone(&cancellation.0);
             let read = move || read_after_catch_up(&endpoints, &keys, &is_cancelled);
-            self.record.found = spawn_blocking(read).await.ok();
+            self.record.final_reads = spawn_blocking(read).await.ok();
         }
         Ok(())
     }
@@ -246,10 +246,10 @@ impl Run<'_> {
                 let before = self.members.term();
                 self.members.record_reported_leader(&output);
                 if self.members.term() > before {
-                    self.record.terms.push(output.at);
+                    self.record.leader_report_times.push(output.at);
                 }
             }
-            Message::Entry(claim) => self.record.claims.push(*claim),
+            Message::Entry(claim) => self.record.entry_records.push(*claim),
             Message::Value(ValueOperationRecord::Put(put)) => self.record.puts.push(put),
             Message::Value(ValueOperationRecord::Read(read)) => self.record.reads.push(read),
         }
@@ -280,7 +280,7 @@ impl Run<'_> {
                 .push(format!("a fault at {:?} was skipped: its target was not up", step.at));
         }
         if step.kind.is_member_fault_start() {
-            self.record.faults += indices.len() as u64;
+            self.record.fault_count += indices.len() as u64;
         }
         self.update_partitions(step, &indices);
         if step.kind == FaultAction::Kill && !indices.is_empty() {
@@ -305,7 +305,7 @@ impl Run<'_> {
                 let partition = &self.plan.partitions[place];
                 let (now, long) = (self.started.elapsed(), partition.until - partition.from);
                 self.record.partitions.push(PartitionRecord::new(now, long, &side));
-                self.record.faults += 1;
+                self.record.fault_count += 1;
                 self.partitions.insert(place, side);
             }
             FaultAction::EndPartition(place) => {

@@ -50,7 +50,7 @@ pub(super) fn run(options: &Options) -> Result<Status, Failure> {
     let runtime = machine::current_thread_runtime()?;
     let outcome = runtime.block_on(async {
         let mut interrupts = TerminationSignals::new()?;
-        drive::drive(&plan, workspace.path(), &mut interrupts).await
+        drive::run_service_and_clients(&plan, workspace.path(), &mut interrupts).await
     });
     let record = outcome.map_err(|failure| {
         workspace.keep();

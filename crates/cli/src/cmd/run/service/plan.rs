@@ -84,7 +84,7 @@ pub(super) struct ServiceRunPlan {
     pub(super) hold: Duration,
     pub(super) think: Duration,
     /// False in a control experiment (`--no-lock`), in which clients enter without the lock.
-    pub(super) lock: bool,
+    pub(super) uses_lock: bool,
     pub(super) seed: u64,
     pub(super) partitions: Vec<PartitionSpec>,
     /// Delay that the fault of a slow disk adds to each flush.
@@ -94,7 +94,7 @@ pub(super) struct ServiceRunPlan {
     pub(super) snapshot_after: Option<NonZeroU64>,
     /// Value of the option `--values`: the largest size of a value in bytes. `None` if the clients
     /// put no values.
-    pub(super) values: Option<u32>,
+    pub(super) max_value_bytes: Option<u32>,
     /// Starts and ends of all faults, ordered by time.
     pub(super) steps: Vec<TimedFaultAction>,
 }
@@ -128,12 +128,12 @@ impl ServiceRunPlan {
             duration: options.duration.unwrap_or(Duration::from_secs(10)),
             hold: options.hold,
             think: options.think,
-            lock: !options.no_lock,
+            uses_lock: !options.no_lock,
             seed: options.seed,
             partitions: options.partition.clone(),
             slow_flush: options.slow_flush,
             snapshot_after: options.snapshot_after,
-            values: options.values.map(check_value_size).transpose()?,
+            max_value_bytes: options.values.map(check_value_size).transpose()?,
             steps: Vec::new(),
         };
         Ok(ServiceRunPlan { steps: plan.steps(options)?, ..plan })

@@ -8,7 +8,7 @@ use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
 use super::LOCK_NAME;
-use super::verify::revision;
+use super::verify::revision_of_change;
 use crate::cmd::failure::Failure;
 
 /// Time limit for the last acquisition of the lock in a run. Within this time, the recorder must
@@ -49,7 +49,7 @@ impl QueueChangeRecorder {
             let mut compacted = 0;
             for endpoint in endpoints.iter().cycle() {
                 sleep(COMPACTION_INTERVAL).await;
-                let last = locked(&changes).last().and_then(revision);
+                let last = locked(&changes).last().and_then(revision_of_change);
                 let Some(revision) = last.filter(|last| *last > compacted) else { continue };
                 compacted = revision;
                 // If a member does not respond, the next member compacts the history after the next
@@ -69,7 +69,7 @@ impl QueueChangeRecorder {
             let session = self.client.session(Duration::from_secs(10)).await.ok()?;
             let fence = session.lock(LOCK_NAME).await.ok()?.fence();
             let is_recorded = |change: &QueueChange| match change {
-                QueueChange::Queued { fence: received, .. } => *received == fence,
+                QueueChange::AddedOrChanged { fence: received, .. } => *received == fence,
                 _ => false,
             };
             while !self.changes().iter().any(is_recorded) {

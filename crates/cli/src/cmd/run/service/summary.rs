@@ -80,7 +80,7 @@ impl ValueStats {
             acknowledged: acknowledged.clone().count(),
             bytes: acknowledged.map(|put| put.value.bytes).sum(),
             read: record.reads.len(),
-            read_in_the_end: record.found.as_ref().map_or(0, |found| found.reads.len()),
+            read_in_the_end: record.final_reads.as_ref().map_or(0, |found| found.reads.len()),
         }
     }
 }
@@ -91,10 +91,12 @@ impl ServiceRunSummary {
         observations: ServiceObservations,
     ) -> ServiceRunSummary {
         // Without a lock nothing is promised.
-        let violated = if plan.lock { find_promise_violations(&observations) } else { Vec::new() };
+        let violated =
+            if plan.uses_lock { find_promise_violations(&observations) } else { Vec::new() };
         let is_forgotten = observations.changes.contains(&QueueChange::HistoryCompacted);
-        let is_partial = observations.interrupted || is_forgotten || observations.last.is_none();
-        let is_unread = plan.values.is_some() && observations.found.is_none();
+        let is_partial =
+            observations.interrupted || is_forgotten || observations.final_fence.is_none();
+        let is_unread = plan.max_value_bytes.is_some() && observations.final_reads.is_none();
         let of_log = [
             ServicePromise::OrderOfTheQueue,
             ServicePromise::GrantedAlive,
@@ -107,10 +109,10 @@ impl ServiceRunSummary {
             () if observations.interrupted && promise == ServicePromise::Progress => "incomplete",
             () => "holds",
         };
-        let verdicts = ServicePromise::ALL.iter().filter(|_| plan.lock);
+        let verdicts = ServicePromise::ALL.iter().filter(|_| plan.uses_lock);
         let verdicts = verdicts.map(|promise| (promise.name(), verdict(*promise))).collect();
-        let values = plan.values.map(|_| ValueStats::new(&observations));
-        let claims = &observations.claims;
+        let values = plan.max_value_bytes.map(|_| ValueStats::new(&observations));
+        let claims = &observations.entry_records;
         let entries = claims.iter().filter(|it| it.written.is_some()).count() as u64;
         let rate =
             if observations.seconds > 0.0 { entries as f64 / observations.seconds } else { 0.0 };
@@ -118,7 +120,7 @@ impl ServiceRunSummary {
         ServiceRunSummary {
             members: plan.members,
             clients: plan.clients,
-            lock: plan.lock,
+            lock: plan.uses_lock,
             seed: plan.seed,
             seconds: round_to_thousandths(observations.seconds),
             entries,
@@ -128,12 +130,14 @@ impl ServiceRunSummary {
                 observations
                     .kills
                     .iter()
-                    .filter_map(|kill| failover_time(kill, &observations.terms, claims))
+                    .filter_map(|kill| {
+                        failover_time(kill, &observations.leader_report_times, claims)
+                    })
                     .collect(),
             ),
             longest_gap_ms: longest_gap(claims).map(millis),
             kills: observations.kills.len() as u64,
-            faults: observations.faults,
+            faults: observations.fault_count,
             partitions: observations.partitions,
             counter: counter(observations.counter_stats),
             values,

@@ -71,7 +71,7 @@ struct QueueHistory {
 /// If the list of changes is incomplete, the promises that depend on the log are not checked for
 /// claims.
 pub(super) fn find_promise_violations(observations: &ServiceObservations) -> Vec<PromiseViolation> {
-    let mut claims: Vec<&EntryRecord> = observations.claims.iter().collect();
+    let mut claims: Vec<&EntryRecord> = observations.entry_records.iter().collect();
     claims.sort_by_key(|claim| claim.granted);
     let queue_histories = queue_histories(&observations.changes);
     let checks = [
@@ -81,15 +81,16 @@ pub(super) fn find_promise_violations(observations: &ServiceObservations) -> Vec
         check_progress(observations),
     ];
     let mut violations: Vec<PromiseViolation> = checks.into_iter().flatten().collect();
-    let found = observations.found.iter().flat_map(|found| &found.reads);
+    let found = observations.final_reads.iter().flat_map(|found| &found.reads);
     let values: Vec<&ReadRecord> = observations.reads.iter().chain(found).collect();
     let lost = value_check::find_violation(&observations.puts, &values);
     violations.extend(lost.map(|description| PromiseViolation {
         promise: ServicePromise::NothingAcknowledgedLost,
         description,
     }));
-    if let Some(last) =
-        observations.last.filter(|_| !observations.changes.contains(&QueueChange::HistoryCompacted))
+    if let Some(last) = observations
+        .final_fence
+        .filter(|_| !observations.changes.contains(&QueueChange::HistoryCompacted))
     {
         let of_log = [
             check_queue_order(&claims, &queue_histories),
@@ -106,10 +107,10 @@ pub(super) fn find_promise_violations(observations: &ServiceObservations) -> Vec
 fn queue_histories(changes: &[QueueChange]) -> BTreeMap<u64, QueueHistory> {
     let mut queue_histories: BTreeMap<u64, QueueHistory> = BTreeMap::new();
     let mut queue: BTreeMap<u64, &[u8]> = BTreeMap::new();
-    for same in changes.chunk_by(|one, next| revision(one) == revision(next)) {
+    for same in changes.chunk_by(|one, next| revision_of_change(one) == revision_of_change(next)) {
         for change in same {
             match change {
-                QueueChange::Queued { key, fence, .. } => {
+                QueueChange::AddedOrChanged { key, fence, .. } => {
                     queue.insert(*fence, key);
                     queue_histories.entry(*fence).or_default();
                 }
@@ -125,7 +126,7 @@ fn queue_histories(changes: &[QueueChange]) -> BTreeMap<u64, QueueHistory> {
         }
         if let Some(fence) = queue.keys().next() {
             let position = queue_histories.entry(*fence).or_default();
-            position.first = position.first.or(same.first().and_then(revision));
+            position.first = position.first.or(same.first().and_then(revision_of_change));
         }
     }
     queue_histories
@@ -133,9 +134,9 @@ fn queue_histories(changes: &[QueueChange]) -> BTreeMap<u64, QueueHistory> {
 
 /// Returns the revision of a change; `None` for [`QueueChange::HistoryCompacted`], which has no
 /// revision.
-pub(super) fn revision(change: &QueueChange) -> Option<u64> {
+pub(super) fn revision_of_change(change: &QueueChange) -> Option<u64> {
     match change {
-        QueueChange::Queued { revision, .. } | QueueChange::Left { revision, .. } => {
+        QueueChange::AddedOrChanged { revision, .. } | QueueChange::Left { revision, .. } => {
             Some(*revision)
         }
         QueueChange::HistoryCompacted => None,
@@ -244,7 +245,7 @@ fn check_nothing_lost(
     let fault = |description| {
         Some(PromiseViolation { promise: ServicePromise::NothingAcknowledgedLost, description })
     };
-    let revisions: Vec<u64> = changes.iter().filter_map(revision).collect();
+    let revisions: Vec<u64> = changes.iter().filter_map(revision_of_change).collect();
     if let Some(pair) = revisions.windows(2).find(|pair| pair[1] < pair[0]) {
         return fault(format!("revision {} was reported after {}", pair[1], pair[0]));
     }
@@ -273,7 +274,7 @@ fn check_nothing_lost(
 }
 
 fn check_progress(record: &ServiceObservations) -> Option<PromiseViolation> {
-    let lagging = record.found.iter().flat_map(|found| &found.lagging).next();
+    let lagging = record.final_reads.iter().flat_map(|found| &found.lagging).next();
     let description = match record.unfinished_clients {
         0 => {
             let member = lagging? + 1;
@@ -290,7 +291,7 @@ mod tests {
     use super::*;
 
     fn queued(fence: u64) -> QueueChange {
-        QueueChange::Queued { key: fence.to_string().into(), fence, revision: fence }
+        QueueChange::AddedOrChanged { key: fence.to_string().into(), fence, revision: fence }
     }
 
     fn left(fence: u64, revision: u64) -> QueueChange {
@@ -313,9 +314,9 @@ mod tests {
 
     fn found(claims: Vec<EntryRecord>, changes: Vec<QueueChange>) -> Vec<ServicePromise> {
         let record = ServiceObservations {
-            claims,
+            entry_records: claims,
             changes,
-            last: Some(99),
+            final_fence: Some(99),
             ..ServiceObservations::default()
         };
         find_promise_violations(&record).into_iter().map(|fault| fault.promise).collect()

@@ -84,7 +84,7 @@ fn ttl(text: &str) -> Result<Duration, String> {
 /// Creates a client that is not connected yet.
 fn client_of(settings: ConnectionSettings) -> Result<Client, Failure> {
     // A command sends few requests, so any member will do.
-    Client::connect_lazily(&settings.endpoints, settings.access.any_member())
+    Client::connect_lazily(&settings.endpoints, settings.connect_options.any_member())
         .map_err(request_failure)
 }
 

@@ -193,7 +193,7 @@ impl Breaking<'_> {
         if !read::claim_exists(service, self.claim)? {
             self.outcome = Some(self.outcome_of_ended());
         } else if self.claim.id != 0 && may_expire {
-            let left = service.admin.lease_times(self.claim.signed_lease());
+            let left = service.admin.remaining_and_granted_ttl(self.claim.signed_lease());
             // The response is `None` if the lease has ended since the key was read. The remaining
             // time only serves the report, so a failure does not stop the command.
             if let Ok(Some((left, _))) = service.call(left) {

@@ -7,7 +7,7 @@ use tenure_store::{KeyValue, claim_of};
 
 use super::recipe::LockRecipe;
 use super::stored_text::StoredText;
-use crate::cmd::service::client_description::{ClaimOwner, shown};
+use crate::cmd::service::client_description::{ClaimOwner, escape_and_shorten};
 
 /// A claim of a client on a lock. The client holds the lock or waits for it. In the store, a claim
 /// is a key below the name of the lock.
@@ -168,7 +168,9 @@ impl Claim {
     pub(super) fn label(&self) -> String {
         match &self.owner {
             ClaimOwner::Command(client) => client.to_string(),
-            ClaimOwner::Text(text) => format!("{} ({})", shown(text), self.lease_label()),
+            ClaimOwner::Text(text) => {
+                format!("{} ({})", escape_and_shorten(text), self.lease_label())
+            }
             ClaimOwner::Unknown => format!("unknown client ({})", self.lease_label()),
         }
     }

@@ -211,7 +211,7 @@ fn fetch_leases(service: &BlockingClient, lock: &mut Lock) -> Result<(), Failure
     for claim in lock.queue.iter_mut().filter(|claim| claim.id != 0) {
         let left = match known.get(&claim.id) {
             Some(known) => *known,
-            None => service.call(service.admin.lease_times(claim.signed_lease()))?,
+            None => service.call(service.admin.remaining_and_granted_ttl(claim.signed_lease()))?,
         };
         known.insert(claim.id, left);
         // The times are `None` if the lease has expired meanwhile.

@@ -1,6 +1,6 @@
 //! The content of a plot, independent of its format: panels, series and points.
 
-use super::super::axis::{is_integer, parameter_label};
+use super::super::axis::{has_integer_values, parameter_label};
 use super::super::figure::MeasuredQuantity;
 use super::super::results::{PointResults, SweepHeader, SweepPoint, SweepResults};
 use crate::cmd::failure::Failure;
@@ -151,7 +151,7 @@ impl HorizontalAxis {
             }
         }
         match values.iter().all(|value| number(value).is_some()) {
-            true if is_integer(&header.parameters[place]) => HorizontalAxis::Counts,
+            true if has_integer_values(&header.parameters[place]) => HorizontalAxis::Counts,
             true => HorizontalAxis::Numbers,
             false => HorizontalAxis::Names(values),
         }

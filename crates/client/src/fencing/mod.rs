@@ -8,7 +8,7 @@ pub(crate) mod fence_layer;
 #[cfg(feature = "tower")]
 pub(crate) mod fence_registry;
 
-use crate::resource::fence_error::FenceError;
+use crate::fencing::fence_error::FenceError;
 
 const fn reject_stale(fence: u64, highest: u64) -> Result<(), FenceError> {
     if fence < highest { Err(FenceError::Stale { fence, highest }) } else { Ok(()) }

@@ -3,8 +3,8 @@
 use serde_json::Value;
 use tenure_core::monitors::LinksOnly;
 use tenure_core::{
-    EffectBuffer, Group, Input, Labelled, Layer, ProcessId, Protocol, TimerChange, VectorClock,
-    Verdict, Violation,
+    DetectorVerdict, EffectBuffer, Group, Input, Labelled, Layer, ProcessId, Protocol, TimerChange,
+    VectorClock, Violation,
 };
 use tenure_trace::property::{ServiceFacts, StepFacts};
 use tenure_trace::state::debug_tree;
@@ -20,14 +20,14 @@ use crate::model::hooks::ProtocolHooks;
 use crate::model::intern::{Interned, Interner};
 use crate::model::monitors::{ErasedMonitor, OwnedObservation, StepObservation};
 use crate::model::step_content::{DebugText, StepEffects, StepInput};
-use crate::model::{LocalFacts, Model, MonitorFacts, StepOutcome};
+use crate::model::{LocalFacts, MonitorStateFacts, SearchModel, StepOutcome};
 use crate::reduce::symmetry::{Renaming, SymmetryFunctions};
 use crate::users::crashes::SaveTiming;
-use crate::users::user::{Checkable, Service, User, UserState, Workload};
+use crate::users::user::{Checkable, CheckableCommand, User, UserState, Workload};
 use crate::world::action::{MAX_OUTCOMES, ProcessInput};
 use crate::world::choices::ChoiceEnumerator;
 use crate::world::local::{Lifecycle, LocalState};
-use crate::world::network::{InFlightMessage, NetworkInterner};
+use crate::world::network::{Packet, QueueInterner};
 use crate::world::step_queue::StepQueue;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -37,7 +37,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub(crate) struct MonitorNeeds {
     /// True if the state of some monitor contains process names that cannot be derived from the
     /// states of the processes. Symmetry reduction is then not possible.
-    pub(crate) names: bool,
+    pub(crate) depends_on_names: bool,
     pub(crate) causality: CausalityTracking,
     /// Layer whose messages the monitors may observe. `None` if they observe no messages.
     pub(crate) layer: Option<Layer>,
@@ -63,7 +63,7 @@ pub(crate) struct ProtocolModel<P: Checkable> {
     pub(crate) messages: Interner<P::Message>,
     pub(crate) observations: Interner<StepObservation<P::Command, P::Event>>,
     pub(crate) monitors: ErasedMonitors<P>,
-    pub(crate) network: Arc<NetworkInterner>,
+    pub(crate) network: Arc<QueueInterner>,
     pub(crate) measure: Option<MeasureConfig>,
     /// True if terms are bounded, and a process had a term above 0 in a state found so far.
     pub(crate) has_terms: AtomicBool,
@@ -93,10 +93,10 @@ impl<P: Checkable> ProtocolModel<P> {
             at,
             lifecycle: Lifecycle::Down(process.stable()),
             timers: Vec::new(),
-            user: P::Command::user(at, &self.workload),
+            user: P::Command::new_user(at, &self.workload),
             past: vec![0; self.needs.causality.past_len(self.config.size)],
             suspected: 0,
-            steps: StepQueue::default(),
+            unfinished_steps: StepQueue::default(),
         }
     }
 
@@ -126,16 +126,16 @@ impl<P: Checkable> ProtocolModel<P> {
             ProcessInput::Suspect(peer) => {
                 let mut local = local.clone();
                 local.suspected |= 1 << peer;
-                self.step(&local, &suspicion(peer, Verdict::Suspect), Vec::new())
+                self.step(&local, &suspicion(peer, DetectorVerdict::Suspect), Vec::new())
             }
             // A new session does not change the opinion of the failure detector.
             ProcessInput::RestartSuspect(peer) => {
-                self.step(local, &suspicion(peer, Verdict::Suspect), Vec::new())
+                self.step(local, &suspicion(peer, DetectorVerdict::Suspect), Vec::new())
             }
             ProcessInput::Trust(peer) | ProcessInput::RestartTrust(peer) => {
                 let mut local = local.clone();
                 local.suspected &= !(1 << peer);
-                self.step(&local, &suspicion(peer, Verdict::Trust), Vec::new())
+                self.step(&local, &suspicion(peer, DetectorVerdict::Trust), Vec::new())
             }
         }
     }
@@ -191,7 +191,7 @@ impl<P: Checkable> ProtocolModel<P> {
         seen: Vec<OwnedObservation<P::Command, P::Event>>,
     ) -> Vec<HandlerRun<P>> {
         let before = local.lifecycle.process().unwrap_or_else(|| panic!("{} is down", local.at));
-        if matches!(local.lifecycle, Lifecycle::Mute { since: MuteState::Spent, .. }) {
+        if matches!(local.lifecycle, Lifecycle::Mute { since: MuteState::IgnoresInputs, .. }) {
             return vec![HandlerRun::without_effects(local.clone())];
         }
         self.run_for_each_choice(|batch| {
@@ -230,7 +230,7 @@ impl<P: Checkable> ProtocolModel<P> {
         if !saves {
             // A mute process releases no effects, so a step that saves nothing has no effect. The
             // input is lost, and only the crash can follow.
-            local.lifecycle = Lifecycle::Mute { process, since: MuteState::Spent };
+            local.lifecycle = Lifecycle::Mute { process, since: MuteState::IgnoresInputs };
             local.timers.clear();
             local.user.on_crash();
             return HandlerRun::without_effects(local);
@@ -298,16 +298,16 @@ impl<P: Checkable> ProtocolModel<P> {
         let past = self.network.intern_past(run.past.as_ref().unwrap_or(&run.local.past));
         let latency = self.config.model.latency.as_ref();
         let (min_delay, max_delay) = latency.map_or((0, 0), |it| (*it.start(), *it.end()));
-        let packet = InFlightMessage { from, to: 0, message: 0, past, min_delay, max_delay };
+        let packet = Packet { from, to: 0, message: 0, past, min_delay, max_delay };
         let mut packets: Vec<u32> = Vec::with_capacity(run.messages.len());
         if let Some(to) = run.application {
             let past = self.application_past(&run.local);
-            packets.push(self.network.intern_packet(InFlightMessage { to, past, ..packet }, 0));
+            packets.push(self.network.intern_packet(Packet { to, past, ..packet }, 0));
         }
         for (to, message) in run.messages {
             assert!(to.0 < self.config.size, "{to} is not a member of the group");
             let message = self.message(message);
-            let packet = InFlightMessage { to: to.0, message: message.id, ..packet };
+            let packet = Packet { to: to.0, message: message.id, ..packet };
             packets.push(self.network.intern_packet(packet, message.fingerprint));
         }
         let observation = if run.seen.is_empty() || self.monitors.is_empty() {
@@ -356,7 +356,7 @@ impl<P: Checkable> ProtocolModel<P> {
         let mut inputs = Vec::new();
         if matches!(
             local.lifecycle,
-            Lifecycle::Down(_) | Lifecycle::Mute { since: MuteState::Spent, .. }
+            Lifecycle::Down(_) | Lifecycle::Mute { since: MuteState::IgnoresInputs, .. }
         ) {
             return inputs;
         }
@@ -383,12 +383,12 @@ impl<P: Checkable> ProtocolModel<P> {
 /// Fairness label of a step that a fair run need not take.
 pub(crate) const NOT_FAIR_LABEL: u32 = 0;
 
-fn suspicion<P: Protocol>(peer: u32, verdict: Verdict) -> Input<P> {
+fn suspicion<P: Protocol>(peer: u32, verdict: DetectorVerdict) -> Input<P> {
     Input::Suspicion { peer: ProcessId(peer), verdict }
 }
 
-impl<P: Checkable> Model for ProtocolModel<P> {
-    fn boots(&self, at: ProcessId) -> Vec<StepOutcome> {
+impl<P: Checkable> SearchModel for ProtocolModel<P> {
+    fn boot_outcomes(&self, at: ProcessId) -> Vec<StepOutcome> {
         let weighted = |run: HandlerRun<P>| {
             let weight = self.count_measured_sends(at, &run.messages);
             StepOutcome { weight, ..self.outcome(run) }
@@ -396,17 +396,17 @@ impl<P: Checkable> Model for ProtocolModel<P> {
         self.all_boot_runs(at).into_iter().map(weighted).collect()
     }
 
-    fn down(&self, at: ProcessId) -> Interned {
+    fn initially_down_state(&self, at: ProcessId) -> Interned {
         let mut local = self.blank(at);
         local.user.on_crash();
         self.intern(local)
     }
 
-    fn first_monitor(&self, index: usize) -> Interned {
-        self.monitors[index].first()
+    fn initial_monitor_state(&self, index: usize) -> Interned {
+        self.monitors[index].initial_state()
     }
 
-    fn local(&self, id: u32) -> (LocalFacts, Vec<(ProcessInput, u32)>) {
+    fn local_facts_and_inputs(&self, id: u32) -> (LocalFacts, Vec<(ProcessInput, u32)>) {
         let local = self.locals.get(id);
         let process = local.lifecycle.process();
         let down = process.is_none();
@@ -427,7 +427,7 @@ impl<P: Checkable> Model for ProtocolModel<P> {
                 && self.config.faults.crash_filter.allows::<P::Command>(local.at, &local.user),
             user: if down || is_mute { UserState::Idle } else { local.user.state() },
             suspected: local.suspected,
-            chain: match self.needs.causality {
+            causal_chain_length: match self.needs.causality {
                 CausalityTracking::Chain => local.past[0],
                 CausalityTracking::None | CausalityTracking::Requests => 0,
             },
@@ -457,11 +457,11 @@ impl<P: Checkable> Model for ProtocolModel<P> {
             armed.max_delay =
                 armed.max_delay.checked_sub(1).expect("time does not pass while a timer is due");
         }
-        local.steps.advance_time();
+        local.unfinished_steps.advance_time();
         self.intern(local)
     }
 
-    fn shifted(&self, local: u32, by: u64) -> Interned {
+    fn shifted_local(&self, local: u32, by: u64) -> Interned {
         let mut local = LocalState::clone(&self.locals.get(local));
         if let Some(shifts) = &self.hooks.shifts {
             local.shift_timestamps(shifts, &self.protocol, by);
@@ -482,7 +482,7 @@ impl<P: Checkable> Model for ProtocolModel<P> {
         self.message(message)
     }
 
-    fn renamed_fingerprint(&self, local: u32, renaming: usize) -> u64 {
+    fn renamed_local_fingerprint(&self, local: u32, renaming: usize) -> u64 {
         let symmetry = self.symmetry();
         let names = &symmetry.renamings[renaming];
         let renamed = self.locals.get(local).renamed(symmetry, names);
@@ -508,7 +508,7 @@ impl<P: Checkable> Model for ProtocolModel<P> {
         self.monitors[index].at_end(monitor)
     }
 
-    fn monitor(&self, index: usize, monitor: u32) -> MonitorFacts {
+    fn monitor_state_facts(&self, index: usize, monitor: u32) -> MonitorStateFacts {
         self.monitors[index].facts(monitor)
     }
 
@@ -556,7 +556,7 @@ impl<P: Checkable> Model for ProtocolModel<P> {
         MessageRecord::new(message, peer, session, number).with_content(message)
     }
 
-    fn content(
+    fn step_input(
         &self,
         local: u32,
         cause: ProcessInput,
@@ -571,7 +571,7 @@ impl<P: Checkable> Model for ProtocolModel<P> {
     }
 
     fn boot_effects(&self, at: ProcessId, local: u32) -> StepEffects {
-        let index = self.boots(at).iter().position(|outcome| outcome.local.id == local);
+        let index = self.boot_outcomes(at).iter().position(|outcome| outcome.local.id == local);
         let index = index.expect("a boot leads to one of its outcomes");
         self.effects_of(self.all_boot_runs(at).swap_remove(index))
     }
@@ -581,7 +581,7 @@ impl<P: Checkable> Model for ProtocolModel<P> {
         local.timers.iter().map(|armed| DebugText::new(&armed.timer)).collect()
     }
 
-    fn command(&self, script_command: &ScriptCommand) -> Option<CommandData> {
+    fn command_from_script(&self, script_command: &ScriptCommand) -> Option<CommandData> {
         P::Command::from_script(script_command).map(|command| command.to_record())
     }
 

@@ -71,7 +71,7 @@ pub(super) fn plot_over_group_sizes(
             if let Some(delay) = outcome.summary.figure(figure).map(Moments::mean) {
                 delayed.add_measured(*size, delay);
             }
-            delayed.add_predicted(*size, theory::expected_delays(&plan));
+            delayed.add_predicted(*size, theory::expected_delay_range(&plan));
         }
         messages.push(sent);
         delays.push(delayed);

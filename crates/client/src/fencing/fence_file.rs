@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::resource::fence_error::FenceError;
-use crate::resource::reject_stale;
+use crate::fencing::fence_error::FenceError;
+use crate::fencing::reject_stale;
 
 /// Longest text of a token: the digits of `u64::MAX` and a line break.
 const MAX_TEXT: usize = 21;

@@ -10,8 +10,8 @@ use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode, Ur
 use tower_layer::Layer;
 use tower_service::Service;
 
-use crate::resource::fence_error::FenceError;
-use crate::resource::fence_registry::{FenceRegistry, MAX_RESOURCE_NAME_BYTES};
+use crate::fencing::fence_error::FenceError;
+use crate::fencing::fence_registry::{FenceRegistry, MAX_RESOURCE_NAME_BYTES};
 
 /// Header with the fencing token of a request, as a decimal number.
 pub const FENCE_HEADER: HeaderName = HeaderName::from_static("tenure-fence");

@@ -30,7 +30,7 @@ macro_rules! members {
             /// composed from it. Some of these compositions are not valid: the catalogue rejects
             /// their names.
             pub(crate) const COMPOSED: &[&[&str]] =
-                &[$($crate::catalogue::members::composed!($call, $name)),+];
+                &[$($crate::catalogue::catalogue_entries::composed!($call, $name)),+];
 
             pub(crate) fn config(
                 name: &str,
@@ -42,7 +42,7 @@ macro_rules! members {
                 })
             }
 
-            $crate::catalogue::sum::sum!(sum, $call: $($Type),+);
+            $crate::catalogue::sum_type::sum!(sum, $call: $($Type),+);
 
             $($crate::catalogue::member::member!($call: $Type);)+
         }
@@ -76,7 +76,7 @@ pub(crate) mod bare_locks {
     pub(crate) type AtLeader = MutexOnly<Coordinated<Election>>;
     pub(crate) type ByElection = MutexFromElection<Election>;
 
-    crate::catalogue::sum::sum!(sum, mutex: Plain, AtLeader, ByElection);
+    crate::catalogue::sum_type::sum!(sum, mutex: Plain, AtLeader, ByElection);
 }
 
 /// Sum type of all elections without a reliable channel. `Plain` is an election in the module
@@ -87,7 +87,7 @@ pub(crate) mod bare_elections {
     pub(crate) use crate::election::members::sum::Any as Plain;
     pub(crate) type ByLock = ElectionFromMutex<crate::mutex::members::sum::Any>;
 
-    crate::catalogue::sum::sum!(sum, election: Plain, ByLock);
+    crate::catalogue::sum_type::sum!(sum, election: Plain, ByLock);
 }
 
 /// Sum type of all locks. `Bare` is a lock without a reliable channel, and `OverFifo` is a lock
@@ -102,17 +102,17 @@ pub(crate) mod all_locks {
     pub(crate) type Bare = super::bare_locks::sum::Any;
     pub(crate) type OverFifo = crate::channel::Fifo<Bare>;
 
-    crate::catalogue::sum::sum!(sum, mutex: Bare, OverFifo);
+    crate::catalogue::sum_type::sum!(sum, mutex: Bare, OverFifo);
 
-    pub(crate) fn plain(config: AnyMutex) -> sum::Config {
+    pub(crate) fn plain_config(config: AnyMutex) -> sum::Config {
         sum::Config::Bare(bare_locks::Config::Plain(config))
     }
 
-    pub(crate) fn at_leader(config: coordinated::Config<AnyElection>) -> sum::Config {
+    pub(crate) fn config_at_leader(config: coordinated::Config<AnyElection>) -> sum::Config {
         sum::Config::Bare(bare_locks::Config::AtLeader(config))
     }
 
-    pub(crate) fn over_fifo(config: fifo::Config<AnyMutex>) -> sum::Config {
+    pub(crate) fn config_over_fifo(config: fifo::Config<AnyMutex>) -> sum::Config {
         sum::Config::OverFifo(config.map(bare_locks::Config::Plain))
     }
 }
@@ -128,17 +128,17 @@ pub(crate) mod all_elections {
     pub(crate) type Bare = super::bare_elections::sum::Any;
     pub(crate) type OverFifo = crate::channel::Fifo<Bare>;
 
-    crate::catalogue::sum::sum!(sum, election: Bare, OverFifo);
+    crate::catalogue::sum_type::sum!(sum, election: Bare, OverFifo);
 
-    pub(crate) fn plain(config: AnyElection) -> sum::Config {
+    pub(crate) fn plain_config(config: AnyElection) -> sum::Config {
         sum::Config::Bare(bare_elections::Config::Plain(config))
     }
 
-    pub(crate) fn by_lock(config: AnyMutex) -> sum::Config {
+    pub(crate) fn config_by_lock(config: AnyMutex) -> sum::Config {
         sum::Config::Bare(bare_elections::Config::ByLock(config))
     }
 
-    pub(crate) fn over_fifo(config: fifo::Config<AnyElection>) -> sum::Config {
+    pub(crate) fn config_over_fifo(config: fifo::Config<AnyElection>) -> sum::Config {
         sum::Config::OverFifo(config.map(bare_elections::Config::Plain))
     }
 }
@@ -149,5 +149,5 @@ pub(crate) mod all_agreements {
     pub(crate) use crate::agreement::members::sum::Any as Bare;
     pub(crate) type OverFifo = crate::channel::Fifo<Bare>;
 
-    crate::catalogue::sum::sum!(sum, agreement: Bare, OverFifo);
+    crate::catalogue::sum_type::sum!(sum, agreement: Bare, OverFifo);
 }

@@ -19,7 +19,7 @@ macro_rules! sum {
             use tenure_core::theory::{Prediction, WorkloadKind};
             use tenure_core::{
                 Algorithm, Card, Effects, DynEffects, Group, Label, Labelled, ProcessId, Protocol,
-                Rank, TimerRole, Verdict,
+                Rank, TimerRole, DetectorVerdict,
             };
 
             use super::{$($Member),+};
@@ -65,7 +65,7 @@ macro_rules! sum {
                 event.try_into().ok()
             }
 
-            $crate::catalogue::sum::transparent_debug!(Any, Message, Timer: $($Member),+);
+            $crate::catalogue::sum_type::transparent_debug!(Any, Message, Timer: $($Member),+);
 
             /// Serializes a message. A human-readable format contains the plain message of the
             /// algorithm, which cannot be deserialized again. A binary format also identifies the
@@ -112,7 +112,7 @@ macro_rules! sum {
                                 _ => panic!("a process saved the state of another algorithm"),
                             });
                             let fx =
-                                &mut fx.wrap(Message::$Member, Timer::$Member, event::<$Member>);
+                                &mut fx.child_effects(Message::$Member, Timer::$Member, event::<$Member>);
                             Any::$Member(<$Member>::boot(group, config, stable, fx))
                         })+
                     }
@@ -124,7 +124,7 @@ macro_rules! sum {
                             let member_command: Option<<$Member as Protocol>::Command> =
                                 command.try_into().ok();
                             let fx =
-                                &mut fx.wrap(Message::$Member, Timer::$Member, event::<$Member>);
+                                &mut fx.child_effects(Message::$Member, Timer::$Member, event::<$Member>);
                             if let Some(command) = member_command {
                                 inner.on_command(command, fx);
                             }
@@ -141,7 +141,7 @@ macro_rules! sum {
                     match (self, message) {
                         $((Any::$Member(inner), Message::$Member(message)) => {
                             let fx =
-                                &mut fx.wrap(Message::$Member, Timer::$Member, event::<$Member>);
+                                &mut fx.child_effects(Message::$Member, Timer::$Member, event::<$Member>);
                             inner.on_message(from, message, fx);
                         })+
                         // The message is from a peer that was configured for another algorithm.
@@ -153,7 +153,7 @@ macro_rules! sum {
                     match (self, timer) {
                         $((Any::$Member(inner), Timer::$Member(timer)) => {
                             let fx =
-                                &mut fx.wrap(Message::$Member, Timer::$Member, event::<$Member>);
+                                &mut fx.child_effects(Message::$Member, Timer::$Member, event::<$Member>);
                             inner.on_timer(timer, fx);
                         })+
                         _ => unreachable!("a process arms its own timers and no others"),
@@ -163,13 +163,13 @@ macro_rules! sum {
                 fn suspicion(
                     &mut self,
                     peer: ProcessId,
-                    verdict: Verdict,
+                    verdict: DetectorVerdict,
                     fx: &mut DynEffects<'_, Any>,
                 ) {
                     match self {
                         $(Any::$Member(inner) => {
                             let fx =
-                                &mut fx.wrap(Message::$Member, Timer::$Member, event::<$Member>);
+                                &mut fx.child_effects(Message::$Member, Timer::$Member, event::<$Member>);
                             inner.on_suspicion(peer, verdict, fx);
                         })+
                     }
@@ -199,10 +199,10 @@ macro_rules! sum {
                     }
                 }
 
-                fn unsaved(&self, saved: &Stable) -> Option<Stable> {
+                fn unsaved_change(&self, saved: &Stable) -> Option<Stable> {
                     match (self, saved) {
                         $((Any::$Member(inner), Stable::$Member(saved)) => {
-                            inner.unsaved(saved).map(Stable::$Member)
+                            inner.unsaved_change(saved).map(Stable::$Member)
                         })+
                         _ => Some(self.stable()),
                     }
@@ -243,7 +243,7 @@ macro_rules! sum {
                 fn on_suspicion(
                     &mut self,
                     peer: ProcessId,
-                    verdict: Verdict,
+                    verdict: DetectorVerdict,
                     fx: &mut impl Effects<Self>,
                 ) {
                     self.suspicion(peer, verdict, &mut DynEffects::new(fx));
@@ -357,10 +357,10 @@ macro_rules! sum {
 /// enum's variant.
 macro_rules! transparent_debug {
     ($($Sum:ident),+: $($Member:ident),+) => {
-        $crate::catalogue::sum::transparent_debug!(@ [$($Sum)+] [$($Member)+]);
+        $crate::catalogue::sum_type::transparent_debug!(@ [$($Sum)+] [$($Member)+]);
     };
     (@ [$($Sum:ident)*] $members:tt) => {
-        $($crate::catalogue::sum::transparent_debug!(@@ $Sum $members);)*
+        $($crate::catalogue::sum_type::transparent_debug!(@@ $Sum $members);)*
     };
     (@@ $Sum:ident [$($Member:ident)+]) => {
         impl fmt::Debug for $Sum {

@@ -22,7 +22,7 @@ pub(crate) trait StepGraph {
     fn target(step: Self::Step) -> u32;
 
     /// Returns true if an analysis of the graph must stop. The default is false.
-    fn is_stopped(&self) -> bool {
+    fn must_stop_analysis(&self) -> bool {
         false
     }
 }
@@ -55,12 +55,12 @@ pub(crate) struct StrongComponentSearch<'g, G: StepGraph, B, S> {
 pub(crate) struct StrongComponent<'c> {
     pub(crate) number: u32,
     pub(crate) members: &'c [u32],
-    pub(crate) of: &'c [u32],
+    pub(crate) component_numbers: &'c [u32],
 }
 
 impl StrongComponent<'_> {
     pub(crate) fn contains(&self, state: u32) -> bool {
-        self.of.get(state as usize) == Some(&self.number)
+        self.component_numbers.get(state as usize) == Some(&self.number)
     }
 }
 
@@ -95,7 +95,7 @@ where
         mut visit: impl FnMut(StrongComponent<'_>),
     ) -> Vec<u32> {
         for root in 0..self.graph.state_count() as u32 {
-            if self.graph.is_stopped() {
+            if self.graph.must_stop_analysis() {
                 break;
             }
             if self.visited_at[root as usize] == UNVISITED && (self.belongs)(root) {
@@ -108,7 +108,7 @@ where
     fn walk(&mut self, root: u32, visit: &mut impl FnMut(StrongComponent<'_>)) {
         self.enter(root);
         while let Some((state, steps)) = self.calls.last_mut() {
-            if self.graph.is_stopped() {
+            if self.graph.must_stop_analysis() {
                 return;
             }
             let state = *state;
@@ -154,7 +154,7 @@ where
             self.of[*member as usize] = self.count;
         }
         let members = &self.stack[begin..];
-        show(StrongComponent { number: self.count, members, of: &self.of });
+        show(StrongComponent { number: self.count, members, component_numbers: &self.of });
         self.stack.truncate(begin);
         self.count += 1;
     }

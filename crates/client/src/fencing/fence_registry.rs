@@ -8,9 +8,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::OwnedMutexGuard;
 
-use crate::resource::fence_error::FenceError;
-use crate::resource::fence_file::{FenceAdmission, FenceFile};
-use crate::resource::reject_stale;
+use crate::fencing::fence_error::FenceError;
+use crate::fencing::fence_file::{FenceAdmission, FenceFile};
+use crate::fencing::reject_stale;
 
 /// Maximum length of a resource name, in bytes. The hexadecimal form of the name must fit in a file
 /// name.
