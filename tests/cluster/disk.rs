@@ -66,7 +66,6 @@ fn failing_append_stops_the_node_before_it_sends() {
 fn assert_stops_before_sending(kind: File) {
     let _slot = cluster_slot();
     if !can_make_calls_fail() {
-        eprintln!("skipped: needs strace");
         return;
     }
     for (call, file, error, message) in FAULTS.into_iter().filter(|(_, file, ..)| *file == kind) {

@@ -16,6 +16,7 @@ use tempfile::TempDir;
 use tenure_runtime::ports::reserve_address;
 
 use crate::nodes::Node;
+use crate::skipped::report_skip;
 use crate::strace::can_make_calls_fail;
 use crate::waiting::{cluster_slot, eventually};
 
@@ -133,7 +134,6 @@ fn failing(state: &Path, call: &str, number: u32, error: &str, calls: &Path) -> 
 fn failed_save_is_neither_acknowledged_nor_retried() {
     let _slot = cluster_slot();
     if !can_make_calls_fail() {
-        eprintln!("skipped: needs strace");
         return;
     }
     for (call, error, message) in

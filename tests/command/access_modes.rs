@@ -6,6 +6,8 @@ use std::process::{Child, Command, Stdio};
 use tempfile::NamedTempFile;
 
 use crate::hold::{Service, ended, lines, until};
+use crate::killed::Killed;
+use crate::skipped::report_skip;
 
 /// A wrapper whose command holds a lock until the test removes a file.
 struct Holder {
@@ -159,7 +161,7 @@ fn clients_of_etcd_and_shared_holders_exclude_each_other() {
     };
     let file = NamedTempFile::new().expect("a file");
     let Ok(mut theirs) = etcdctl(file.path()) else {
-        eprintln!("skipped: needs etcdctl");
+        report_skip("etcdctl");
         return;
     };
     assert_eq!(lines(&mut theirs).next().expect("a line").expect("text"), "in");

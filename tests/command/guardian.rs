@@ -12,6 +12,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::hold::{Service, ended, lines, signal, until};
 use crate::process_state::state_of;
 
+use crate::skipped::report_skip;
 /// Returns the IDs of the processes whose environment contains this assignment.
 pub(crate) fn marked(assignment: &str) -> Vec<String> {
     let entries = fs::read_dir("/proc").expect("the processes");
@@ -69,7 +70,7 @@ impl Marked {
     /// syntax that follows the command line. Returns the terminal; `None` without `script`.
     fn at_terminal(&self, options: &str, script: &str, redirection: &str) -> Option<Child> {
         if Command::new("script").arg("--version").output().is_err() {
-            eprintln!("skipped: needs script");
+            report_skip("script");
             return None;
         }
         // `script` runs the command with the shell in `SHELL`. The command uses `exec`, because a
@@ -399,7 +400,7 @@ fn processes_of_another_user_keep_the_lock_held() {
     let is_open = Command::new("setpriv").args(UNPRIVILEGED).args([tenure, "--version"]).output();
     let as_root = become_root(folder.path());
     let (Some(as_root), true) = (as_root, is_open.is_ok_and(|it| it.status.success())) else {
-        eprintln!("skipped: needs root, setpriv, and a build that every user may run");
+        report_skip("root, setpriv, and a build that every user may run");
         return;
     };
     let marked = Marked::start();

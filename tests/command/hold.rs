@@ -13,6 +13,7 @@ use crate::member::Member;
 use crate::process_state::state_of;
 use crate::shell::assert_fails_with;
 
+use crate::skipped::report_skip;
 pub(crate) const LONG: Duration = Duration::from_secs(120);
 
 pub(crate) struct Service {
@@ -298,7 +299,7 @@ fn wrapper_queues_with_clients_of_etcd() {
     let goes_on = tempfile::NamedTempFile::new().expect("a file");
     let script = format!("echo in; while [ -e {} ]; do sleep 0.05; done", goes_on.path().display());
     let Ok(mut theirs) = etcdctl(&script) else {
-        eprintln!("skipped: needs etcdctl");
+        report_skip("etcdctl");
         return;
     };
     assert_eq!(lines(&mut theirs).next().expect("a line").expect("text"), "in");

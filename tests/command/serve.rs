@@ -9,6 +9,7 @@ use crate::hold::{signal, until};
 use crate::killed::Killed;
 use crate::member::Member;
 use crate::shell::{assert_fails_with, tenure};
+use crate::skipped::report_skip;
 
 #[test]
 fn one_command_starts_a_durable_member() {
@@ -160,8 +161,7 @@ fn get(address: &str, path: &str) -> String {
     report
 }
 
-/// Creates a certificate and its key in a folder. Returns false if that is impossible on this
-/// machine.
+/// Creates a certificate and its key in a folder. Returns false if `openssl` is not installed.
 fn certificate(folder: &std::path::Path) -> bool {
     let made = Command::new("openssl")
         .args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"])
@@ -169,7 +169,9 @@ fn certificate(folder: &std::path::Path) -> bool {
         .args(["-addext", "subjectAltName=IP:127.0.0.1"])
         .current_dir(folder)
         .output();
-    made.is_ok_and(|made| made.status.success())
+    let Ok(made) = made else { return false };
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    true
 }
 
 /// Starts a member with the arguments that kubeadm gives to etcd on a single node. If `is_sealed`
@@ -177,7 +179,7 @@ fn certificate(folder: &std::path::Path) -> bool {
 fn starts_by_the_manifest_of_kubeadm(is_sealed: bool) {
     let folder = tempfile::tempdir().expect("a folder");
     if is_sealed && !certificate(folder.path()) {
-        eprintln!("skipped: needs openssl");
+        report_skip("openssl");
         return;
     }
     let metrics = tenure_runtime::ports::reserve_address().to_string();

@@ -12,6 +12,7 @@ use crate::server::{
     ENDING, LONG, RENEWED, Server, at_each_server, at_the_same_time, block_on, in_time, servers,
     until,
 };
+use crate::skipped::report_skip;
 
 #[test]
 fn complaint_09_lock_is_free_at_once_after_the_command() {
@@ -26,7 +27,7 @@ fn complaint_09_lock_is_free_at_once_after_the_command() {
     etcdctl.env("ETCDCTL_API", "3").args(["--endpoints", &server.url(), "lock", "a", "true"]);
     match etcdctl.output() {
         Ok(_) => assert_eq!(server.leases(), 1, "etcdctl leaves its lease behind"),
-        Err(_) => eprintln!("skipped: needs etcdctl"),
+        Err(_) => report_skip("etcdctl"),
     }
 }
 

@@ -10,6 +10,9 @@ mod named;
 mod node;
 mod rewriting;
 mod saving;
+#[cfg(target_os = "linux")]
+#[path = "../../../../tests/support/skipped.rs"]
+mod skipped;
 mod store;
 mod transport;
 mod unreachable;

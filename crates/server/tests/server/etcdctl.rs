@@ -4,13 +4,14 @@ use std::io::{BufRead, BufReader};
 use std::process::{Command, Output, Stdio};
 
 use crate::member::Member;
+use crate::skipped::report_skip;
 
 /// Returns a command that runs `etcdctl` with the endpoint of a member. Returns `None` if `etcdctl`
 /// is not installed.
 pub(crate) fn etcdctl(member: &Member) -> Option<Command> {
     let found = Command::new("etcdctl").arg("version").env("ETCDCTL_API", "3").output();
     if !found.is_ok_and(|it| it.status.success()) {
-        eprintln!("skipped: needs etcdctl (Debian: etcd-client)");
+        report_skip("etcdctl (Debian: etcd-client)");
         return None;
     }
     let mut command = Command::new("etcdctl");

@@ -23,6 +23,8 @@ mod process_state;
 mod prometheus;
 mod quota;
 mod sessions;
+#[path = "../../../../tests/support/skipped.rs"]
+mod skipped;
 mod streams;
 #[path = "../../../../tests/support/suspended.rs"]
 mod suspended;
