@@ -10,9 +10,10 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::hold::{Service, ended, lines, signal, until};
+use crate::killed::Killed;
 use crate::process_state::state_of;
-
 use crate::skipped::report_skip;
+
 /// Returns the IDs of the processes whose environment contains this assignment.
 pub(crate) fn marked(assignment: &str) -> Vec<String> {
     let entries = fs::read_dir("/proc").expect("the processes");
@@ -55,9 +56,9 @@ impl Marked {
     }
 
     /// Starts a wrapper of a script, and waits until the script has printed a line.
-    fn running(&self, options: &str, script: &str) -> Child {
-        let mut child = self.wrapper(options, script).spawn().expect("the command starts");
-        lines(&mut child).next().expect("a line").expect("text");
+    fn running(&self, options: &str, script: &str) -> Killed {
+        let mut child = Killed(self.wrapper(options, script).spawn().expect("the command starts"));
+        child.first_line();
         child
     }
 
@@ -68,7 +69,7 @@ impl Marked {
 
     /// Starts `lock a` with these options in the foreground of a terminal. `redirection` is shell
     /// syntax that follows the command line. Returns the terminal; `None` without `script`.
-    fn at_terminal(&self, options: &str, script: &str, redirection: &str) -> Option<Child> {
+    fn at_terminal(&self, options: &str, script: &str, redirection: &str) -> Option<Killed> {
         if Command::new("script").arg("--version").output().is_err() {
             report_skip("script");
             return None;
@@ -87,14 +88,35 @@ impl Marked {
             .envs([("SCRIPT", script), ("MARKED_BY", &self.service.member.address)])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped());
-        Some(terminal.spawn().expect("a terminal"))
+        Some(Killed(terminal.spawn().expect("a terminal")))
     }
 
-    fn waiting(&self) -> Child {
+    fn waiting(&self) -> Killed {
         let script = "echo in";
         let next = self.service.wrapper("lock --ttl 60s a", script).spawn().expect("it starts");
+        let next = Killed(next);
         until(|| self.service.asking_for_a() == 2);
         next
+    }
+}
+
+impl Drop for Marked {
+    /// Kills the processes that a failed test has left.
+    fn drop(&mut self) {
+        kill_marked(&self.mark);
+    }
+}
+
+/// Kills all processes whose environment contains this assignment, and their new children.
+pub(crate) fn kill_marked(assignment: &str) {
+    for _ in 0..100 {
+        let left = marked(assignment);
+        if left.is_empty() {
+            return;
+        }
+        for id in &left {
+            signal("-KILL", id);
+        }
     }
 }
 
@@ -145,7 +167,7 @@ fn stopped_wrapper_kills_the_tree_before_losing_the_lock() {
         let id = wrapper.id().to_string();
         let mut next = marked.waiting();
         assert!(signal("-STOP", &id));
-        assert_eq!(lines(&mut next).next().expect("a line").expect("text"), "in");
+        assert_eq!(next.first_line(), "in");
         let mut left = marked.left();
         left.retain(|it| *it != id);
         assert_eq!(left, [""; 0], "{shape}");
@@ -232,7 +254,7 @@ fn lock_is_held_while_a_background_process_ignores_an_interrupt() {
         let wrapper = marked.running("lock --ttl 60s --grace 400ms a", script);
         let mut next = marked.waiting();
         assert!(signal(name, &wrapper.id().to_string()));
-        assert_eq!(lines(&mut next).next().expect("a line").expect("text"), "in");
+        assert_eq!(next.first_line(), "in");
         let mut left = marked.left();
         // Wrapper and guardian may still be terminating after reporting the end.
         let is_guardian = |id: &str| {
@@ -252,7 +274,8 @@ fn lock_is_held_while_a_background_process_ignores_an_interrupt() {
 fn signals_at_the_end_do_not_replace_the_exit_status() {
     let service = Service::start();
     for _ in 0..20 {
-        let mut wrapper = service.wrapper("lock a", "exit 3").spawn().expect("it starts");
+        let wrapper = service.wrapper("lock a", "exit 3").spawn().expect("it starts");
+        let mut wrapper = Killed(wrapper);
         let id = i32::try_from(wrapper.id()).ok().and_then(Pid::from_raw).expect("an ID");
         // Sends a signal that the command ignores, again and again. Each signal interrupts the wait
         // of the wrapper, also between the end of the command and the end of the guardian. The
@@ -461,8 +484,8 @@ fn whole_tree_is_terminated_before_it_is_killed() {
     let marked = Marked::start();
     let script =
         "sh -c 'trap \"echo asked; exit\" TERM; echo up; while :; do sleep 0.02; done'; true";
-    let mut child =
-        marked.wrapper("lock --ttl 6s --grace 3s a", script).spawn().expect("it starts");
+    let child = marked.wrapper("lock --ttl 6s --grace 3s a", script).spawn().expect("it starts");
+    let mut child = Killed(child);
     let mut observed = lines(&mut child);
     assert_eq!(observed.next().expect("a line").expect("text"), "up");
     assert!(signal("-STOP", &child.id().to_string()));

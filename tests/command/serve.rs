@@ -19,13 +19,13 @@ fn one_command_starts_a_durable_member() {
         ("put {\"key\":\"YQ==\",\"value\":\"MQ==\"}", "\"revision\":\"2\""),
         ("range {\"key\":\"YQ==\"}", "\"value\":\"MQ==\""),
     ] {
-        let mut member = Command::new(env!("CARGO_BIN_EXE_tenure"))
+        let member = Command::new(env!("CARGO_BIN_EXE_tenure"))
             .args(["serve", "--listen-client-urls", "http://127.0.0.1:0", "--data-dir"])
             .arg(&data)
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
-            .spawn()
-            .expect("the command starts");
+            .spawn();
+        let mut member = Killed(member.expect("the command starts"));
         let mut lines = BufReader::new(member.stdout.take().expect("its output")).lines();
         let mut line = || lines.next().expect("a line").expect("text");
         let serves = line();
@@ -123,22 +123,22 @@ fn directory_of_another_program_is_rejected_unchanged() {
 fn started(folder: &std::path::Path, arguments: &[&str], variables: &[(&str, &str)]) -> Started {
     let log = folder.join("log");
     let file = std::fs::File::create(&log).expect("a file");
-    let mut member = Command::new(env!("CARGO_BIN_EXE_tenure"))
+    let member = Command::new(env!("CARGO_BIN_EXE_tenure"))
         .arg("serve")
         .args(arguments)
         .envs(variables.iter().copied())
         .current_dir(folder)
         .stdout(Stdio::piped())
         .stderr(file)
-        .spawn()
-        .expect("the command starts");
+        .spawn();
+    let mut member = Killed(member.expect("the command starts"));
     let mut lines = BufReader::new(member.stdout.take().expect("its output")).lines();
     let Some(Ok(serves)) = lines.next() else {
         panic!("{}", std::fs::read_to_string(log).unwrap_or_default())
     };
     let leads = lines.next().expect("a line").expect("text");
     assert!(leads.contains(" leads in term "), "{leads}");
-    Started { member: Killed(member), serves, log }
+    Started { member, serves, log }
 }
 
 struct Started {

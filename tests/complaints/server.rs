@@ -1,6 +1,6 @@
 //! A server for a test, as a process of its own: `tenure serve` or etcd.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -211,16 +211,16 @@ impl Server {
     /// Runs `tenure` with a shell script as its command, and waits until both have ended. Returns
     /// the exit status of `tenure`.
     pub(crate) fn run(&self, line: &str, script: &str) -> Option<i32> {
-        self.wrapper(line, script).output().expect("the command starts").status.code()
+        let wrapper = self.wrapper(line, script).spawn().expect("the command starts");
+        Killed(wrapper).wait_with_output().status.code()
     }
 
     /// Starts `tenure` with a shell script as its command, and waits until the script has printed a
     /// line. Returns the process of `tenure` and the line.
     pub(crate) fn running(&self, line: &str, script: &str) -> (Wrapper, String) {
-        let mut child = self.wrapper(line, script).spawn().expect("the command starts");
-        let mut lines = BufReader::new(child.stdout.take().expect("its output")).lines();
-        let line = lines.next().expect("a line").expect("text");
-        (Wrapper(Killed(child)), line)
+        let mut child = Killed(self.wrapper(line, script).spawn().expect("the command starts"));
+        let line = child.first_line();
+        (Wrapper(child), line)
     }
 }
 

@@ -29,8 +29,8 @@ use tenure_core::{Delay, Fence, ProcessId, Protocol, TICKS_PER_UNIT};
 use tenure_runtime::store::StateOwner;
 use tenure_runtime::transport::{Listen, MeshSettings};
 use tenure_runtime::{
-    Application, ElectionHandle, Lock, LockApplication, LockCommand, LockEvent, NodeComponents,
-    NodeFailure, Passthrough, RunningNode, Store, TraceSink, start,
+    Application, ElectionHandle, Guard, Lock, LockApplication, LockCommand, LockEvent,
+    NodeComponents, NodeFailure, Passthrough, RunningNode, Store, TraceSink, start,
 };
 use tenure_trace::RecordableProtocol;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -100,9 +100,17 @@ fn components<P: Protocol, App: Application<P>>(
     NodeComponents::new(config, settings, store, application, requests)
 }
 
+/// Waits for a future. Panics if it does not complete within the time limit.
+async fn in_time<T>(future: impl Future<Output = T>) -> T {
+    timeout(TIME_LIMIT, future).await.expect("an event in time")
+}
+
+async fn enter(lock: &Lock) -> Guard {
+    in_time(lock.enter()).await.expect("an entry")
+}
+
 async fn next_event<E>(events: &mut UnboundedReceiver<E>) -> E {
-    let received = timeout(TIME_LIMIT, events.recv()).await;
-    received.expect("an event in time").expect("a running node")
+    in_time(events.recv()).await.expect("a running node")
 }
 
 /// Copies the files of a store as a crash at this moment would leave them.
@@ -189,7 +197,7 @@ impl Inside {
 async fn enter_alone(lock: Lock, inside: Arc<Inside>, times: u32) -> Vec<Fence> {
     let mut fences = Vec::new();
     for _ in 0..times {
-        let guard = lock.enter().await.unwrap();
+        let guard = enter(&lock).await;
         let entry = 1 + inside.entries.fetch_add(1, Ordering::SeqCst);
         let is_alone = inside.holders.fetch_add(1, Ordering::SeqCst) == 0;
         tokio::task::yield_now().await;

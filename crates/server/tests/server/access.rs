@@ -1,12 +1,13 @@
 //! Users and roles: which requests are allowed, and the errors of denied requests.
 
 use std::process::Stdio;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
 use crate::etcdctl::etcdctl;
 use crate::limits::metric;
-use crate::member::{Member, base64, eventually, follow, get, post, post_as};
+use crate::member::{Member, TIME_LIMIT, base64, eventually, follow, get, post, post_as};
 use crate::three::start_with_timeouts;
 
 /// Sends a request with `token`. Returns the gRPC code of the response, which is 0 after success,
@@ -153,8 +154,10 @@ fn token_expires_and_rights_survive_a_crash() {
     let bob = token(&member, "bob", "one");
     let body = key("jobs/a");
     // Each use extends the token by another second.
+    let until = Instant::now() + TIME_LIMIT;
     let void = loop {
-        std::thread::sleep(std::time::Duration::from_millis(1100));
+        assert!(Instant::now() < until, "the token does not expire");
+        std::thread::sleep(Duration::from_millis(1100));
         match result(&member, &bob, "/v3/kv/put", &body) {
             (0, _) => {}
             other => break other,
@@ -235,8 +238,10 @@ fn restarted_member_judges_no_rights_before_its_recovery() {
     let second = files.start(1);
     let address = second.address;
     // A valid token stays valid, although this member does not know its user yet.
+    let until = Instant::now() + TIME_LIMIT;
     let writer = std::thread::spawn(move || {
         loop {
+            assert!(Instant::now() < until, "the member serves no writes");
             let response = post_as(&bob, address, "/v3/kv/put", &key("jobs/a"));
             if let Some((status, response)) = response.filter(|(status, _)| *status != 503) {
                 return (status, response);

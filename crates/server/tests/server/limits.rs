@@ -75,6 +75,7 @@ fn idle_connection_closes_for_a_new_one_at_the_limit() {
     let member = Member::start(&files.files[0], 100, "");
     let asks = |_| {
         let mut stream = TcpStream::connect(member.address).expect("a listener");
+        stream.set_read_timeout(Some(TIME_LIMIT)).expect("a time");
         stream.write_all(b"GET /version HTTP/1.1\r\nhost: a\r\n\r\n").expect("an open connection");
         assert!(stream.read(&mut [0; 1000]).expect("a response") > 0);
         stream
