@@ -53,10 +53,10 @@ fn isolated_leader_steps_down_and_another_is_elected() {
     for cut in CUTS {
         let [claimed, vacant] = cluster.cut_the_leader_off(cut);
         eprintln!("{cut:?}: claimed for {claimed:?}, another after {vacant:?}");
-        assert!(claimed <= vacant, "{cut:?}: two led at a time");
     }
     cluster.agreed(&cluster.all());
-    assert_ne!(cluster.verdict("one-leader-at-a-time"), "violated");
+    // Compares the times in the traces. The times above depend on when the reports were read.
+    assert_eq!(cluster.verdict("one-leader-at-a-time"), "holds");
 }
 
 /// Isolates twenty leaders, one after the other. A leader must step down when its lease ends, after
@@ -74,5 +74,5 @@ fn twenty_isolated_leaders_step_down_within_their_lease() {
         assert!(vacant < Duration::from_secs(3), "{cut:?}: vacant for {vacant:?}");
     }
     cluster.agreed(&cluster.all());
-    assert_ne!(cluster.verdict("one-leader-at-a-time"), "violated");
+    assert_eq!(cluster.verdict("one-leader-at-a-time"), "holds");
 }
