@@ -312,7 +312,7 @@ fn ignored_signals_stay_ignored() {
 #[test]
 fn command_outlives_many_leases_that_are_renewed() {
     let service = Service::start();
-    let output = service.run("lock --ttl 4s --grace 100ms a", "sleep 9; exit 9");
+    let output = service.run("lock --ttl 8s --grace 100ms a", "sleep 17; exit 9");
     assert_eq!(output.status.code(), Some(9), "{}", String::from_utf8_lossy(&output.stderr));
 }
 

@@ -66,7 +66,7 @@ impl Drop for Chain<'_> {
 
 impl Chain<'_> {
     fn start(&self, shape: usize) -> Holder {
-        let options = format!("lock --ttl 5s --grace 400ms {}", self.name);
+        let options = format!("lock --ttl 10s --grace 400ms {}", self.name);
         let wrapper = self
             .service
             .wrapper(&options, SHAPES[shape].1)

@@ -159,8 +159,9 @@ fn lock_not_acquired_ends_with_status_120() {
     let (mut holder, _) = service.running("lock a", "echo in; exec sleep 600");
     let mut unserved = Command::new(env!("CARGO_BIN_EXE_tenure"));
     unserved.args(["lock", "a", "--endpoints", "127.0.0.1:1", "--", "true"]);
-    let unserved = unserved.stderr(Stdio::null()).spawn().expect("it starts");
-    let all = ["lock --try a", "lock --timeout 5s a", "elect --timeout 5s a"];
+    let unserved = Killed(unserved.stderr(Stdio::null()).spawn().expect("it starts"));
+    // A busy machine needs a part of the timeout to reach the queue.
+    let all = ["lock --try a", "lock --timeout 20s a", "elect --timeout 20s a"];
     let all = all.map(|options| service.wrapper(options, "echo started").spawn());
     for refused in all {
         let refused = Killed(refused.expect("it starts")).wait_with_output();

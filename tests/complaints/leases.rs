@@ -59,8 +59,8 @@ fn complaint_22_lock_of_a_killed_holder_becomes_free() {
 #[test]
 fn complaint_23_lock_outlasts_its_lease_while_the_command_runs() {
     at_each_server(|server| {
-        let line = "lock --ttl 6s --grace 100ms a";
-        let (holder, _) = server.running(line, "echo up; exec sleep 600");
+        let line = format!("lock --ttl {}s --grace 100ms a", RENEWED.as_secs());
+        let (holder, _) = server.running(&line, "echo up; exec sleep 600");
         // Waits until the lease of the holder would have expired without renewals. To measure this
         // time, the test grants another lease, which begins later and lasts longer.
         let reference = server.grant(RENEWED * 4 / 3);
@@ -83,7 +83,7 @@ fn complaint_07_suspended_leader_ends_no_lease() {
 
 /// Time to live of the lease in the test of complaint 7. While the leader is suspended, the client
 /// needs some seconds of this time to find another member.
-const SEARCHED: Duration = Duration::from_secs(10);
+const SEARCHED: Duration = Duration::from_secs(20);
 
 async fn suspended_leader_ends_no_lease(is_successor: bool) {
     let cluster = Cluster::start();
