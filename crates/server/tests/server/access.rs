@@ -226,7 +226,7 @@ fn etcdctl_manages_and_authenticates_users() {
 /// caller before it has applied all entries that were committed before its start.
 #[test]
 fn restarted_member_judges_no_rights_before_its_recovery() {
-    let (files, members) = start_with_timeouts([1_000; 3]);
+    let (files, members) = start_with_timeouts([3_000; 3]);
     for number in 0..25 {
         members[0].put(&format!("k/{number}"), "1");
     }
