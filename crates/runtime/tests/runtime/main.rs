@@ -26,6 +26,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 use tenure_algorithms::detector::heartbeat;
 use tenure_core::{Delay, Fence, ProcessId, Protocol, TICKS_PER_UNIT};
+use tenure_runtime::ports::reserve_address;
 use tenure_runtime::store::StateOwner;
 use tenure_runtime::transport::{Listen, MeshSettings};
 use tenure_runtime::{
@@ -50,10 +51,12 @@ fn alone(session: u64) -> MeshSettings {
     )
 }
 
+/// Listens at `count` ports, and returns the listeners and their addresses. The ports stay
+/// reserved, so that a node can listen again after a restart.
 fn listeners(count: usize) -> (Vec<TcpListener>, Vec<String>) {
-    let listeners: Vec<_> = (0..count).map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect();
-    let addresses = listeners.iter().map(|l| l.local_addr().unwrap().to_string()).collect();
-    (listeners, addresses)
+    let addresses: Vec<_> = (0..count).map(|_| reserve_address()).collect();
+    let listeners = addresses.iter().map(|address| TcpListener::bind(address).unwrap()).collect();
+    (listeners, addresses.iter().map(ToString::to_string).collect())
 }
 
 fn transport_settings(
