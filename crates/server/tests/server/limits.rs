@@ -7,8 +7,12 @@ use serde_json::json;
 
 use crate::member::{Files, Member, TIME_LIMIT, base64, eventually, get, post};
 
+/// Returns the value of a metric, which must exist. A series with a label is 0 if nothing has been
+/// counted for this label.
 pub(crate) fn metric(address: SocketAddr, name: &str) -> u64 {
     let (_, text) = get(address, "/metrics");
+    let family = name.split('{').next().expect("a name");
+    assert!(text.contains(&format!("# TYPE {family} ")), "no metric {name}: {text}");
     let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
     line.unwrap_or("0").parse().expect("a number")
 }
