@@ -7,6 +7,8 @@ mod authority;
 mod bytes;
 mod crash;
 mod dashboard;
+mod elections;
+mod errors;
 mod etcdctl;
 mod eviction;
 mod gateway;
