@@ -10,6 +10,8 @@ mod lasting;
 mod pauses;
 mod running;
 mod services;
+#[path = "../support/skipped.rs"]
+mod skipped;
 #[path = "../cluster/strace.rs"]
 #[allow(dead_code, reason = "only slow disks are tested here")]
 mod strace;

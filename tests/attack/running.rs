@@ -25,6 +25,8 @@ pub(crate) struct Running {
 pub(crate) struct Ended {
     /// Exit status; `None` if a signal or the time limit ended the command.
     pub(crate) code: Option<i32>,
+    /// True if the command was still running at the time limit.
+    pub(crate) has_timed_out: bool,
     pub(crate) out: String,
     pub(crate) err: String,
 }
@@ -58,17 +60,15 @@ impl Running {
 
     pub(crate) fn wait_for(mut self, time_limit: Duration) -> Ended {
         let started = Instant::now();
-        let mut code = None;
-        while started.elapsed() < time_limit {
-            if let Some(status) = self.child.try_wait().unwrap() {
-                code = status.code();
-                break;
-            }
+        let mut status = self.child.try_wait().unwrap();
+        while status.is_none() && started.elapsed() < time_limit {
             sleep(Duration::from_millis(5));
+            status = self.child.try_wait().unwrap();
         }
         let text = |name: &str| fs::read(self.output.path().join(name)).unwrap();
         let text = |name: &str| String::from_utf8_lossy(&text(name)).into_owned();
-        Ended { code, out: text("out"), err: text("err") }
+        let code = status.and_then(|status| status.code());
+        Ended { code, has_timed_out: status.is_none(), out: text("out"), err: text("err") }
     }
 }
 
@@ -79,6 +79,11 @@ impl Ended {
             let lines: Vec<_> = text.lines().collect();
             lines[lines.len().saturating_sub(12)..].join("\n")
         };
-        format!("status {:?}\n{}\n{}", self.code, tail(&self.out), tail(&self.err))
+        let end = match self.code {
+            Some(code) => format!("status {code}"),
+            None if self.has_timed_out => "timed out".to_owned(),
+            None => "ended by a signal".to_owned(),
+        };
+        format!("{end}\n{}\n{}", tail(&self.out), tail(&self.err))
     }
 }

@@ -109,8 +109,5 @@ fn inject(seed: u64, is_slow: bool) -> Result<(), String> {
 #[test]
 fn service_keeps_its_promises_under_random_faults() {
     let is_slow = can_slow_disks();
-    if !is_slow {
-        eprintln!("slow disks are skipped: needs strace");
-    }
     attack("services", seeds(0..1), |seed| inject(seed, is_slow));
 }

@@ -20,6 +20,7 @@ const OVER: &str = "(() => {
         .filter((each) => each.checkVisibility() && !each.closest('thead'))
         .filter((each) => !each.querySelector('td, th, li, dd, dt, p'))
         .map((each) => [each.textContent, each.getBoundingClientRect()]);
+    if (all.length < 2) return ['nothing is shown'];
     return all.flatMap(([one, a], place) => all.slice(place + 1)
         .filter(([, b]) => a.left + 1 < b.right && b.left + 1 < a.right
             && a.top + 1 < b.bottom && b.top + 1 < a.bottom)

@@ -8,19 +8,21 @@ use crate::lab_page::LabPage;
 /// Expression that returns the elements that extend beyond the window, and the elements whose
 /// overflowing content cannot be scrolled. Input fields are excluded, because they scroll by
 /// themselves. The symbols of the legend are excluded, because they may extend beyond their edges.
-pub(crate) const CUT: &str = "Array.from(document.querySelectorAll('body, body *:not(#legend i)'))
+pub(crate) const CUT: &str = "(document.querySelector('body *') ? [] : ['an empty page'])
+    .concat(Array.from(document.querySelectorAll('body, body *:not(#legend i)'))
     .filter((each) => each.checkVisibility() && !each.closest('.unseen, #tree, #diagram')
         && !each.matches('input, textarea, select')
         && each.namespaceURI.endsWith('xhtml'))
     .filter((each) => each.getBoundingClientRect().right > document.documentElement.clientWidth
         || (each.scrollWidth > each.clientWidth + 1 && each.clientWidth > 0
             && getComputedStyle(each).overflowX !== 'auto'))
-    .map((each) => each.id || each.className || each.tagName)";
+    .map((each) => each.id || each.className || each.tagName))";
 
 /// Expression that returns the processes and messages that overlap in the picture of the group.
 const OVER: &str = "(() => {
     const all = Array.from(document.querySelectorAll('#picture button'), (each) =>
         [each.textContent, each.getBoundingClientRect()]);
+    if (all.length < 2) return ['nothing is shown'];
     return all.flatMap(([one, a], place) => all.slice(place + 1)
         .filter(([, b]) => a.left + 1 < b.right && b.left + 1 < a.right
             && a.top + 1 < b.bottom && b.top + 1 < a.bottom)

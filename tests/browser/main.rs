@@ -1,5 +1,5 @@
 //! Tests of the page of the lab in a real browser. Without a browser, the tests print a message and
-//! are skipped. To see the message, run `cargo test -p tenure --test browser -- --nocapture`.
+//! are skipped.
 
 mod clicks;
 #[cfg(feature = "service")]
@@ -14,6 +14,8 @@ mod links;
 mod member;
 mod one_file;
 mod pictures;
+#[path = "../support/skipped.rs"]
+mod skipped;
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -2,7 +2,6 @@
 //! can name the file. Otherwise, the tests build the file once. Without a browser or the
 //! WebAssembly target of Rust, the tests are skipped with a message.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
@@ -11,6 +10,7 @@ use serde_json::{Value, json};
 use tenure_browser::Tab;
 
 use crate::layout::{CUT, DRAWN};
+use crate::skipped::report_skip;
 
 const SEED: u64 = 20_261_128;
 
@@ -39,8 +39,7 @@ fn built_page() -> Option<PathBuf> {
         return Some(PathBuf::from(file));
     }
     if !has_target() {
-        // Does not use `eprintln!`, because the test harness hides its output if the test passes.
-        let _ = writeln!(std::io::stderr(), "skipped: needs the wasm32 target");
+        report_skip("the wasm32 target");
         return None;
     }
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));

@@ -17,6 +17,7 @@ const WORDS: &str = "(() => {
     const within = document.querySelector('svg').getBoundingClientRect();
     const all = Array.from(document.querySelectorAll('svg text'), (each) =>
         [each.textContent, each.getBoundingClientRect()]);
+    if (all.length === 0) return ['no text'];
     const cut = all.filter(([, a]) => a.left < within.left || a.right > within.right
         || a.top < within.top || a.bottom > within.bottom).map(([one]) => one);
     const over = all.flatMap(([one, a], place) => all.slice(place + 1)
@@ -30,7 +31,9 @@ const WORDS: &str = "(() => {
 const BOXED: &str = "(() => {
     const boxes = Array.from(document.querySelectorAll('svg rect.entry'), (each) =>
         each.getBoundingClientRect());
-    return Array.from(document.querySelectorAll('svg .term, svg .says')).filter((each) => {
+    const all = Array.from(document.querySelectorAll('svg .term, svg .says'));
+    if (all.length === 0) return ['no text'];
+    return all.filter((each) => {
         const { left, right, top } = each.getBoundingClientRect();
         return !boxes.some((box) => box.left <= left && right <= box.right && box.top <= top);
     }).map((each) => each.textContent);

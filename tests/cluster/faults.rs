@@ -5,10 +5,10 @@
 use std::fs;
 use std::net::TcpListener;
 use std::path::Path;
-use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
+use crate::log_storage::Mount;
 use crate::running::{Ended, Running, run_report, tenure};
 use crate::waiting::{cluster_slot, eventually};
 use rustix::process::{Pid, Signal, kill_process};
@@ -319,21 +319,11 @@ fn full_disk_ends_the_run_with_one_line() {
     let _slot = cluster_slot();
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().canonicalize().unwrap();
-    let mount = Command::new("mount")
-        .args(["-t", "tmpfs", "-o", "size=1m", "tmpfs"])
-        .arg(&path)
-        .stderr(Stdio::null())
-        .status();
-    if !mount.is_ok_and(|status| status.success()) {
-        eprintln!("skipped: needs root");
-        return;
-    }
+    let Some(_mount) = Mount::in_memory(path.clone(), "1m") else { return };
     let run = path.join("run");
     let line = format!("run --nodes 3 --duration 60s --dir {}", run.display());
     let ended = tenure(&line);
     let left = nodes_of(&run);
-    let unmounted = Command::new("umount").arg(&path).status().unwrap();
-    assert!(unmounted.success());
     let line = ended.expect(4).line();
     assert!(line.contains("No space left") || line.contains("disk is full"), "{line}");
     assert_eq!(left, [""; 0]);

@@ -6,6 +6,7 @@ use std::fs;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use fastrand::Rng;
@@ -16,6 +17,7 @@ use tempfile::TempDir;
 use tenure_runtime::ports::reserve_address;
 
 use crate::nodes::Node;
+use crate::skipped::report_skip;
 use crate::strace::can_make_calls_fail;
 use crate::waiting::{cluster_slot, eventually};
 
@@ -133,7 +135,6 @@ fn failing(state: &Path, call: &str, number: u32, error: &str, calls: &Path) -> 
 fn failed_save_is_neither_acknowledged_nor_retried() {
     let _slot = cluster_slot();
     if !can_make_calls_fail() {
-        eprintln!("skipped: needs strace");
         return;
     }
     for (call, error, message) in
@@ -355,33 +356,39 @@ fn full_disk_stops_the_member_without_loss() {
     let member = Member::new();
     let state = member.state();
     fs::create_dir(&state).unwrap();
-    let mounted = std::process::Command::new("mount")
-        .args(["-t", "tmpfs", "-o", "size=200k", "tmpfs"])
-        .arg(&state)
-        .status();
-    if !mounted.is_ok_and(|status| status.success()) {
-        eprintln!("skipped: needs root");
-        return;
-    }
-    let _mount = Mount(state);
+    let Some(mount) = Mount::in_memory(state, "200k") else { return };
     let mut node = member.start(&[]);
     let counted = (1..100_000).take_while(|number| member.put(&mut node, *number)).last();
     let counted = counted.unwrap_or(0);
     assert_eq!(node.wait(), 4, "{}", node.log());
     let words = last_log_line(&node);
     assert!(words.contains("No space left") || words.contains("the disk is full"), "{words}");
-    let larger =
-        std::process::Command::new("mount").args(["-o", "remount,size=2m"]).arg(&_mount.0).status();
+    let larger = Command::new("mount").args(["-o", "remount,size=2m"]).arg(&mount.0).status();
     assert!(larger.unwrap().success());
     let found = member.last(&mut member.start(&[])).expect("there is room again");
     assert!((counted..=counted + 1).contains(&found), "{counted}, and {found} later");
 }
 
 /// A mounted file system, which is unmounted when this value is dropped.
-struct Mount(PathBuf);
+pub(crate) struct Mount(PathBuf);
+
+impl Mount {
+    /// Mounts a file system in memory at the folder `place`. If this user may not do so, prints a
+    /// message and returns `None`.
+    pub(crate) fn in_memory(place: PathBuf, size: &str) -> Option<Mount> {
+        let mut command = Command::new("mount");
+        command.args(["-t", "tmpfs", "-o", &format!("size={size}"), "tmpfs"]).arg(&place);
+        let status = command.stderr(Stdio::null()).status();
+        if !status.is_ok_and(|status| status.success()) {
+            report_skip("the right to mount a file system");
+            return None;
+        }
+        Some(Mount(place))
+    }
+}
 
 impl Drop for Mount {
     fn drop(&mut self) {
-        let _ = std::process::Command::new("umount").arg("-l").arg(&self.0).status();
+        let _ = Command::new("umount").arg("-l").arg(&self.0).status();
     }
 }

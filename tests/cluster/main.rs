@@ -19,6 +19,8 @@ mod operator;
 mod partition;
 mod running;
 mod services;
+#[path = "../support/skipped.rs"]
+mod skipped;
 mod strace;
 mod waiting;
 mod watch;

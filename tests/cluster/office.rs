@@ -2,7 +2,6 @@
 
 use std::time::{Duration, Instant};
 
-use crate::hosts::Hosts;
 use crate::network_cluster::{CUTS, Cluster, Cut};
 use crate::waiting::{cluster_slot, eventually};
 
@@ -50,14 +49,14 @@ impl Cluster {
 #[test]
 fn isolated_leader_steps_down_and_another_is_elected() {
     let _slot = cluster_slot();
-    let Some(cluster) = cluster() else { return Hosts::say_skipped() };
+    let Some(cluster) = cluster() else { return };
     for cut in CUTS {
         let [claimed, vacant] = cluster.cut_the_leader_off(cut);
         eprintln!("{cut:?}: claimed for {claimed:?}, another after {vacant:?}");
-        assert!(claimed <= vacant, "{cut:?}: two led at a time");
     }
     cluster.agreed(&cluster.all());
-    assert_ne!(cluster.verdict("one-leader-at-a-time"), "violated");
+    // Compares the times in the traces. The times above depend on when the reports were read.
+    assert_eq!(cluster.verdict("one-leader-at-a-time"), "holds");
 }
 
 /// Isolates twenty leaders, one after the other. A leader must step down when its lease ends, after
@@ -67,7 +66,7 @@ fn isolated_leader_steps_down_and_another_is_elected() {
 #[ignore = "needs a quiet machine, and a minute"]
 fn twenty_isolated_leaders_step_down_within_their_lease() {
     let _slot = cluster_slot();
-    let Some(cluster) = cluster() else { return Hosts::say_skipped() };
+    let Some(cluster) = cluster() else { return };
     for cut in CUTS.into_iter().cycle().take(20) {
         let [claimed, vacant] = cluster.cut_the_leader_off(cut);
         eprintln!("{cut:?}: claimed for {claimed:?}, another after {vacant:?}");
@@ -75,5 +74,5 @@ fn twenty_isolated_leaders_step_down_within_their_lease() {
         assert!(vacant < Duration::from_secs(3), "{cut:?}: vacant for {vacant:?}");
     }
     cluster.agreed(&cluster.all());
-    assert_ne!(cluster.verdict("one-leader-at-a-time"), "violated");
+    assert_eq!(cluster.verdict("one-leader-at-a-time"), "holds");
 }

@@ -3,8 +3,10 @@
 use std::fs::{self, File};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
-use crate::waiting::eventually;
+use crate::waiting::{TIME_LIMIT, eventually};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -75,11 +77,17 @@ impl Running {
 
 impl Drop for Running {
     /// Interrupts the command, which then shuts down its nodes. If the command were killed, nodes
-    /// could keep running.
+    /// could keep running. Kills it only after the time limit.
     fn drop(&mut self) {
         if let Ok(None) = self.child.try_wait() {
             self.signal(Signal::INT);
-            let _ = self.child.wait();
+            let started = Instant::now();
+            while let Ok(None) = self.child.try_wait()
+                && started.elapsed() < TIME_LIMIT
+            {
+                sleep(Duration::from_millis(10));
+            }
+            let _ = (self.child.kill(), self.child.wait());
         }
     }
 }

@@ -1,15 +1,17 @@
 //! Tests of `tenure lock` with shared access, with slots, and with several locks.
 
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
 use tempfile::NamedTempFile;
 
 use crate::hold::{Service, ended, lines, until};
+use crate::killed::Killed;
+use crate::skipped::report_skip;
 
 /// A wrapper whose command holds a lock until the test removes a file.
 struct Holder {
-    child: Child,
+    child: Killed,
     file: Option<NamedTempFile>,
 }
 
@@ -32,8 +34,8 @@ fn script(path: &Path) -> String {
 }
 
 /// Starts a wrapper that waits in the queue of lock `a`, behind this number of clients.
-fn waiting(service: &Service, options: &str, before: usize) -> Child {
-    let child = service.wrapper(options, "echo in").spawn().expect("the command starts");
+fn waiting(service: &Service, options: &str, before: usize) -> Killed {
+    let child = Killed(service.wrapper(options, "echo in").spawn().expect("the command starts"));
     until(|| service.asking_for_a() == before + 1);
     child
 }
@@ -44,8 +46,8 @@ fn attempt(service: &Service, options: &str) -> Option<i32> {
 
 /// Waits until the command of a wrapper prints `in`, which shows that the wrapper has acquired its
 /// lock. Then waits until the wrapper has ended, and asserts that it succeeds.
-fn acquires(mut child: Child) {
-    assert_eq!(lines(&mut child).next().expect("a line").expect("text"), "in");
+fn acquires(mut child: Killed) {
+    assert_eq!(child.first_line(), "in");
     assert_eq!(ended(child).0, 0);
 }
 
@@ -83,11 +85,11 @@ fn slots_bound_the_number_of_holders() {
     let at = folder.path().display();
     let script =
         format!("mkdir {at}/$TENURE_FENCE; ls {at} | wc -l; sleep 0.1; rmdir {at}/$TENURE_FENCE");
-    let children: Vec<Child> = (0..8)
-        .map(|_| service.wrapper("lock --slots 3 a", &script).spawn().expect("it starts"))
+    let children: Vec<Killed> = (0..8)
+        .map(|_| service.wrapper("lock --slots 3 a", &script).spawn().expect("it starts").into())
         .collect();
     let counts = children.into_iter().map(|child| {
-        let output = child.wait_with_output().expect("an end");
+        let output = child.wait_with_output();
         assert_eq!(output.status.code(), Some(0), "{output:?}");
         let count = String::from_utf8(output.stdout).expect("text");
         count.trim().parse::<usize>().expect("a number")
@@ -135,11 +137,11 @@ fn several_locks_are_held_together_or_not_at_all() {
 #[test]
 fn opposite_orders_of_several_locks_do_not_deadlock() {
     let service = Service::start();
-    let children: Vec<Child> = (0..10)
+    let children: Vec<Killed> = (0..10)
         .map(|number| {
             let names = if number % 2 == 0 { "a,b" } else { "b,a" };
             let options = format!("lock --ttl 60s --all {names}");
-            service.wrapper(&options, "true").spawn().expect("it starts")
+            service.wrapper(&options, "true").spawn().expect("it starts").into()
         })
         .collect();
     for child in children {
@@ -159,7 +161,7 @@ fn clients_of_etcd_and_shared_holders_exclude_each_other() {
     };
     let file = NamedTempFile::new().expect("a file");
     let Ok(mut theirs) = etcdctl(file.path()) else {
-        eprintln!("skipped: needs etcdctl");
+        report_skip("etcdctl");
         return;
     };
     assert_eq!(lines(&mut theirs).next().expect("a line").expect("text"), "in");

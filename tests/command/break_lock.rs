@@ -11,6 +11,7 @@ use tenure_etcd::etcdserverpb as rpc;
 use tenure_etcd::mvccpb::KeyValue;
 
 use crate::hold::{Service, ended, until};
+use crate::killed::Killed;
 use crate::malformed_grpc::{Reply, UNKNOWN, framed, serve_replies};
 use crate::member::Member;
 use crate::shell::{assert_fails_with, data, tenure, text};
@@ -63,11 +64,11 @@ fn command_that_ignores_termination_is_killed_before_the_next_one_starts() {
     let service = Service::start();
     let (holder, id) = service.running("lock --grace 200ms a", "trap '' TERM; echo $$; sleep 600");
     let script = format!("kill -0 {id} 2>/dev/null && echo runs; echo in");
-    let next = service.wrapper("lock a", &script).spawn().expect("it starts");
+    let next = Killed(service.wrapper("lock a", &script).spawn().expect("it starts"));
     until(|| service.asking_for_a() == 2);
     assert!(broken(&service, "a").status.success());
     assert_eq!(ended(holder).0, 121);
-    let next = next.wait_with_output().expect("an end");
+    let next = next.wait_with_output();
     assert_eq!(String::from_utf8_lossy(&next.stdout), "in\n");
 }
 

@@ -10,6 +10,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::killed::Killed;
 use crate::shell::{assert_fails_with, assert_refused, data, handles, has_computed, tenure, text};
 
 /// Runs a command line that writes a trace. Returns the folder of the trace, and the path of the
@@ -96,11 +97,11 @@ fn interrupted(arguments: &str, signal: Signal) -> Value {
     let line = format!("check {arguments} --format json --max-memory 4G");
     let output = Stdio::piped;
     command.args(line.split(' ')).stdin(Stdio::null()).stdout(output()).stderr(output());
-    let child = command.spawn().expect("the command starts");
+    let child = Killed(command.spawn().expect("the command starts"));
     handles(child.id(), signal);
     has_computed(child.id());
     kill(&child, signal);
-    let ended = child.wait_with_output().expect("it ends");
+    let ended = child.wait_with_output();
     assert_eq!(ended.status.code(), Some(3), "{ended:?}");
     serde_json::from_slice(&ended.stdout).expect("JSON")
 }
@@ -277,12 +278,13 @@ fn interrupted_question_command_names_last_completed_question() {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tenure"));
         command.args(["question", "--all"]).stdin(Stdio::null());
         let output = Stdio::piped;
-        let mut child = command.stdout(output()).stderr(output()).spawn().expect("it starts");
+        let child = command.stdout(output()).stderr(output()).spawn().expect("it starts");
+        let mut child = Killed(child);
         let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
         let mut report = vec![lines.next().expect("a first line").expect("text")];
         kill(&child, signal);
         report.extend(lines.map(|line| line.expect("text")));
-        let ended = child.wait_with_output().expect("it ends");
+        let ended = child.wait_with_output();
         let message = String::from_utf8(ended.stderr).expect("text");
         assert_eq!(ended.status.code(), Some(3), "{report:?} {message}");
         let last = report.last().and_then(|line| line.split(' ').next()).expect("an id");

@@ -13,17 +13,18 @@
 //! - The sides of a partition suspect each other: here, and with real nodes in
 //!   `cluster::partition`.
 
-use std::io::Read;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
 
+use crate::killed::Killed;
 use crate::shell::{data, handles, has_computed, tenure, text};
 
-fn start(line: &str) -> Child {
+fn start(line: &str) -> Killed {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tenure"));
     command.args(line.split(' ')).stdin(Stdio::null());
-    command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the command starts")
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    Killed(child.expect("the command starts"))
 }
 
 #[test]
@@ -33,17 +34,16 @@ fn interrupted_commands_report_no_violations() {
         "compare election --runs 100000",
         "simulate lamport -n 9 --entries 9 --runs 1000000",
     ];
-    let mut under_way = lines.map(start);
+    let under_way = lines.map(start);
     under_way.iter().for_each(|child| handles(child.id(), Signal::INT));
     under_way.iter().for_each(|child| has_computed(child.id()));
-    for (line, child) in lines.iter().zip(&mut under_way) {
+    for (line, child) in lines.into_iter().zip(under_way) {
         let pid = Pid::from_raw(i32::try_from(child.id()).expect("a number")).expect("a process");
         kill_process(pid, Signal::INT).expect("it is under way");
-        let (mut report, mut message) = (String::new(), String::new());
-        child.stdout.take().expect("a pipe").read_to_string(&mut report).expect("text");
-        child.stderr.take().expect("a pipe").read_to_string(&mut message).expect("text");
-        let status = child.wait().expect("it ends").code();
-        assert_eq!(status, Some(3), "{line}: {report}{message}");
+        let ended = child.wait_with_output();
+        let report = String::from_utf8(ended.stdout).expect("text");
+        let message = String::from_utf8(ended.stderr).expect("text");
+        assert_eq!(ended.status.code(), Some(3), "{line}: {report}{message}");
         for word in ["✗", "VIOLATED", "BROKEN"] {
             assert!(!report.contains(word), "{line}: {report}");
         }

@@ -11,7 +11,9 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::hold::{Service, ended, lines, signal, until};
+use crate::killed::Killed;
 use crate::process_state::state_of;
+use crate::skipped::report_skip;
 
 /// Returns the IDs of the processes whose environment contains this assignment.
 pub(crate) fn marked(assignment: &str) -> Vec<String> {
@@ -55,9 +57,9 @@ impl Marked {
     }
 
     /// Starts a wrapper of a script, and waits until the script has printed a line.
-    fn running(&self, options: &str, script: &str) -> Child {
-        let mut child = self.wrapper(options, script).spawn().expect("the command starts");
-        lines(&mut child).next().expect("a line").expect("text");
+    fn running(&self, options: &str, script: &str) -> Killed {
+        let mut child = Killed(self.wrapper(options, script).spawn().expect("the command starts"));
+        child.first_line();
         child
     }
 
@@ -68,9 +70,9 @@ impl Marked {
 
     /// Starts `lock a` with these options in the foreground of a terminal. `redirection` is shell
     /// syntax that follows the command line. Returns the terminal; `None` without `script`.
-    fn at_terminal(&self, options: &str, script: &str, redirection: &str) -> Option<Child> {
+    fn at_terminal(&self, options: &str, script: &str, redirection: &str) -> Option<Killed> {
         if Command::new("script").arg("--version").output().is_err() {
-            eprintln!("skipped: needs script");
+            report_skip("script");
             return None;
         }
         // `script` runs the command with the shell in `SHELL`. The command uses `exec`, because a
@@ -87,14 +89,35 @@ impl Marked {
             .envs([("SCRIPT", script), ("MARKED_BY", &self.service.member.address)])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped());
-        Some(terminal.spawn().expect("a terminal"))
+        Some(Killed(terminal.spawn().expect("a terminal")))
     }
 
-    fn waiting(&self) -> Child {
+    fn waiting(&self) -> Killed {
         let script = "echo in";
         let next = self.service.wrapper("lock --ttl 60s a", script).spawn().expect("it starts");
+        let next = Killed(next);
         until(|| self.service.asking_for_a() == 2);
         next
+    }
+}
+
+impl Drop for Marked {
+    /// Kills the processes that a failed test has left.
+    fn drop(&mut self) {
+        kill_marked(&self.mark);
+    }
+}
+
+/// Kills all processes whose environment contains this assignment, and their new children.
+pub(crate) fn kill_marked(assignment: &str) {
+    for _ in 0..100 {
+        let left = marked(assignment);
+        if left.is_empty() {
+            return;
+        }
+        for id in &left {
+            signal("-KILL", id);
+        }
     }
 }
 
@@ -189,7 +212,7 @@ fn stopped_wrapper_kills_the_tree_before_losing_the_lock() {
         let id = wrapper.id().to_string();
         let mut next = marked.waiting();
         assert!(signal("-STOP", &id));
-        assert_eq!(lines(&mut next).next().expect("a line").expect("text"), "in");
+        assert_eq!(next.first_line(), "in");
         let mut left = marked.left();
         left.retain(|it| *it != id);
         assert_eq!(left, [""; 0], "{shape}");
@@ -276,7 +299,7 @@ fn lock_is_held_while_a_background_process_ignores_an_interrupt() {
         let wrapper = marked.running("lock --ttl 60s --grace 400ms a", script);
         let mut next = marked.waiting();
         assert!(signal(name, &wrapper.id().to_string()));
-        assert_eq!(lines(&mut next).next().expect("a line").expect("text"), "in");
+        assert_eq!(next.first_line(), "in");
         let mut left = marked.left();
         // Wrapper and guardian may still be terminating after reporting the end.
         let is_guardian = |id: &str| {
@@ -296,7 +319,8 @@ fn lock_is_held_while_a_background_process_ignores_an_interrupt() {
 fn signals_at_the_end_do_not_replace_the_exit_status() {
     let service = Service::start();
     for _ in 0..20 {
-        let mut wrapper = service.wrapper("lock a", "exit 3").spawn().expect("it starts");
+        let wrapper = service.wrapper("lock a", "exit 3").spawn().expect("it starts");
+        let mut wrapper = Killed(wrapper);
         let id = i32::try_from(wrapper.id()).ok().and_then(Pid::from_raw).expect("an ID");
         // Sends a signal that the command ignores, again and again. Each signal interrupts the wait
         // of the wrapper, also between the end of the command and the end of the guardian. The
@@ -333,7 +357,7 @@ fn ignored_signals_stay_ignored() {
 #[test]
 fn command_outlives_many_leases_that_are_renewed() {
     let service = Service::start();
-    let output = service.run("lock --ttl 4s --grace 100ms a", "sleep 9; exit 9");
+    let output = service.run("lock --ttl 8s --grace 100ms a", "sleep 17; exit 9");
     assert_eq!(output.status.code(), Some(9), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
@@ -444,7 +468,7 @@ fn processes_of_another_user_keep_the_lock_held() {
     let is_open = Command::new("setpriv").args(UNPRIVILEGED).args([tenure, "--version"]).output();
     let as_root = become_root(folder.path());
     let (Some(as_root), true) = (as_root, is_open.is_ok_and(|it| it.status.success())) else {
-        eprintln!("skipped: needs root, setpriv, and a build that every user may run");
+        report_skip("root, setpriv, and a build that every user may run");
         return;
     };
     let marked = Marked::start();
@@ -505,8 +529,8 @@ fn whole_tree_is_terminated_before_it_is_killed() {
     let marked = Marked::start();
     let script =
         "sh -c 'trap \"echo asked; exit\" TERM; echo up; while :; do sleep 0.02; done'; true";
-    let mut child =
-        marked.wrapper("lock --ttl 6s --grace 3s a", script).spawn().expect("it starts");
+    let child = marked.wrapper("lock --ttl 6s --grace 3s a", script).spawn().expect("it starts");
+    let mut child = Killed(child);
     let mut observed = lines(&mut child);
     assert_eq!(observed.next().expect("a line").expect("text"), "up");
     assert!(signal("-STOP", &child.id().to_string()));

@@ -9,9 +9,11 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::killed::Killed;
 use crate::member::Member;
 use crate::process_state::state_of;
 use crate::shell::assert_fails_with;
+use crate::skipped::report_skip;
 
 pub(crate) const LONG: Duration = Duration::from_secs(120);
 
@@ -53,14 +55,16 @@ impl Service {
     }
 
     pub(crate) fn run(&self, options: &str, script: &str) -> Output {
-        self.wrapper(options, script).output().expect("the command starts")
+        Killed(self.wrapper(options, script).spawn().expect("the command starts"))
+            .wait_with_output()
     }
 
     /// Starts a wrapper of a script, and waits until the script has printed a line. Returns the
     /// wrapper and the line.
-    pub(crate) fn running(&self, options: &str, script: &str) -> (Child, String) {
-        let mut child = self.wrapper(options, script).spawn().expect("the command starts");
-        let line = lines(&mut child).next().expect("a line").expect("text");
+    pub(crate) fn running(&self, options: &str, script: &str) -> (Killed, String) {
+        let child = self.wrapper(options, script).spawn().expect("the command starts");
+        let mut child = Killed(child);
+        let line = child.first_line();
         (child, line)
     }
 
@@ -110,8 +114,8 @@ pub(crate) fn until(is_so: impl Fn() -> bool) {
 
 /// Waits until a process has ended. Returns its exit status and its text on standard error.
 #[track_caller]
-pub(crate) fn ended(child: Child) -> (i32, String) {
-    let Output { status, stderr, .. } = child.wait_with_output().expect("an end");
+pub(crate) fn ended(child: impl Into<Killed>) -> (i32, String) {
+    let Output { status, stderr, .. } = child.into().wait_with_output();
     (status.code().expect("a status"), String::from_utf8(stderr).expect("text"))
 }
 
@@ -129,9 +133,9 @@ fn wrapper_passes_the_exit_status_and_leaves_no_lease() {
     assert_eq!(name, "jobs/nightly");
     assert!(fence.parse::<u64>().expect("a number") > 1);
     let mut command = service.wrapper("lock a", "cat");
-    let mut child = command.stdin(Stdio::piped()).spawn().expect("the command starts");
+    let mut child = Killed(command.stdin(Stdio::piped()).spawn().expect("the command starts"));
     child.stdin.take().expect("input").write_all(b"typed").expect("it is read");
-    assert_eq!(child.wait_with_output().expect("an end").stdout, b"typed");
+    assert_eq!(child.wait_with_output().stdout, b"typed");
     let mut missing = Command::new(env!("CARGO_BIN_EXE_tenure"));
     missing.args(["lock", "a", "--endpoints", &service.member.address, "--", "/no/such/command"]);
     assert_eq!(missing.output().expect("it starts").status.code(), Some(127));
@@ -155,11 +159,12 @@ fn lock_not_acquired_ends_with_status_120() {
     let (mut holder, _) = service.running("lock a", "echo in; exec sleep 600");
     let mut unserved = Command::new(env!("CARGO_BIN_EXE_tenure"));
     unserved.args(["lock", "a", "--endpoints", "127.0.0.1:1", "--", "true"]);
-    let unserved = unserved.stderr(Stdio::null()).spawn().expect("it starts");
-    let all = ["lock --try a", "lock --timeout 5s a", "elect --timeout 5s a"];
+    let unserved = Killed(unserved.stderr(Stdio::null()).spawn().expect("it starts"));
+    // A busy machine needs a part of the timeout to reach the queue.
+    let all = ["lock --try a", "lock --timeout 20s a", "elect --timeout 20s a"];
     let all = all.map(|options| service.wrapper(options, "echo started").spawn());
     for refused in all {
-        let refused = refused.expect("it starts").wait_with_output().expect("an end");
+        let refused = Killed(refused.expect("it starts")).wait_with_output();
         let message = String::from_utf8_lossy(&refused.stderr);
         assert_eq!(
             (refused.status.code(), &refused.stdout[..]),
@@ -180,7 +185,7 @@ fn lock_not_acquired_ends_with_status_120() {
     assert_eq!(service.leases(), 1);
     assert!(signal("-TERM", &holder.id().to_string()));
     assert_eq!(holder.wait().expect("an end").code(), Some(143), "it was passed on");
-    let unserved = unserved.wait_with_output().expect("an end");
+    let unserved = unserved.wait_with_output();
     assert_eq!(unserved.status.code(), Some(120));
 }
 
@@ -257,11 +262,11 @@ fn command_does_not_outlive_a_killed_wrapper() {
 #[test]
 fn observer_sees_the_leader_and_its_absence() {
     let service = Service::start();
-    let mut observer = Command::new(env!("CARGO_BIN_EXE_tenure"))
+    let observer = Command::new(env!("CARGO_BIN_EXE_tenure"))
         .args(["elect", "--observe", "boss", "--endpoints", &service.member.address])
         .stdout(Stdio::piped())
-        .spawn()
-        .expect("the command starts");
+        .spawn();
+    let mut observer = Killed(observer.expect("the command starts"));
     let mut observed = lines(&mut observer).map(|line| {
         let line = line.expect("text");
         assert!(!line.contains(['\u{202e}', '\u{9b}']), "nor does it paint: {line:?}");
@@ -298,7 +303,7 @@ fn wrapper_queues_with_clients_of_etcd() {
     let goes_on = tempfile::NamedTempFile::new().expect("a file");
     let script = format!("echo in; while [ -e {} ]; do sleep 0.05; done", goes_on.path().display());
     let Ok(mut theirs) = etcdctl(&script) else {
-        eprintln!("skipped: needs etcdctl");
+        report_skip("etcdctl");
         return;
     };
     assert_eq!(lines(&mut theirs).next().expect("a line").expect("text"), "in");

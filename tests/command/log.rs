@@ -6,6 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::shell::data;
+use crate::skipped::report_skip;
 
 const PAGE: &str = include_str!("../../docs/raft-log.md");
 
@@ -63,7 +64,7 @@ fn properties_of_the_log_hold_in_the_largest_scope() {
     let free = memory.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
     let free = free.and_then(|it| it.trim().strip_suffix(" kB")?.parse::<u64>().ok());
     if free.is_none_or(|free| free < LARGEST_SEARCH_KIB) {
-        eprintln!("skipped: needs 20 GB of free memory");
+        report_skip("20 GB of free memory");
         return;
     }
     assert_eq!(holds(scopes().into_iter().filter(|(_, states)| *states > MAX_LARGER_STATES)), 1);

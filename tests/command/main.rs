@@ -53,6 +53,8 @@ mod shell;
 mod signal_flood;
 mod silent_endpoints;
 mod simulate;
+#[path = "../support/skipped.rs"]
+mod skipped;
 mod small_groups;
 mod stabilization;
 #[path = "../../crates/web/tests/support/mod.rs"]

@@ -93,7 +93,9 @@ fn members_report_their_state_and_failed_ones_are_unreachable() {
     let why = c.expect("c")["unreachable"].as_str().expect("a reason");
     assert!(why.contains("Connection refused"), "{why}");
     let is_down = |report: &Value, _: i32| {
-        count(report, "unreachable") == 1 && member(report, "c")["unreachable_since"].is_string()
+        // On a busy machine, `a` may not respond for a short time.
+        let [a, c] = ["a", "c"].map(|name| &member(report, name)["unreachable_since"]);
+        count(report, "unreachable") == 1 && c.is_string() && a.is_null()
     };
     let report = listed(&at, is_down);
     let since = member(&report, "c")["unreachable_since"].as_str().expect("a time");
@@ -101,7 +103,6 @@ fn members_report_their_state_and_failed_ones_are_unreachable() {
         since >= &*killed_after && since.ends_with('Z'),
         "{since}, killed after {killed_after}"
     );
-    assert!(member(&report, "a")["unreachable_since"].is_null(), "{report:#}");
     // The time since which the member is unreachable stays the same.
     let again = listed(&at, is_down);
     assert_eq!(member(&again, "c")["unreachable_since"], since);

@@ -11,11 +11,12 @@ use tempfile::{NamedTempFile, TempDir};
 use crate::killed::Killed;
 use crate::member::Member;
 use crate::shell::{data, tenure, text};
+use crate::skipped::report_skip;
 
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// Starts an etcd. Returns its process, its folder and its client URL; `None` if it is not
-/// installed.
+/// Starts an etcd. Returns its process, its folder and its client URL. If it is not installed,
+/// prints a message and returns `None`.
 pub(crate) fn etcd() -> Option<(Killed, TempDir, String)> {
     let folder = tempfile::tempdir().expect("a folder");
     let [clients, peers] =
@@ -29,7 +30,11 @@ pub(crate) fn etcd() -> Option<(Killed, TempDir, String)> {
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn();
-    let server = Killed(spawned.ok()?);
+    let Ok(spawned) = spawned else {
+        report_skip("etcd (Debian: etcd-server)");
+        return None;
+    };
+    let server = Killed(spawned);
     let started = Instant::now();
     while !tenure(&format!("locks ls --endpoints {clients}")).status.success() {
         assert!(started.elapsed() < LIMIT, "etcd does not serve");
@@ -65,7 +70,7 @@ impl Holder {
     /// Acquires a lock with `etcdctl`, the client of etcd. Returns `None` if it is not installed.
     fn etcdctl(at: &str, name: &str) -> Option<Holder> {
         if Command::new("etcdctl").arg("version").output().is_err() {
-            eprintln!("skipped: needs etcdctl");
+            report_skip("etcdctl");
             return None;
         }
         let mut command = Command::new("etcdctl");
@@ -157,9 +162,6 @@ fn nested_names_are_independent_at_tenure() {
 
 #[test]
 fn nested_names_are_independent_at_etcd() {
-    let Some((_server, _folder, at)) = etcd() else {
-        eprintln!("skipped: needs etcd");
-        return;
-    };
+    let Some((_server, _folder, at)) = etcd() else { return };
     names_are_independent(&at);
 }

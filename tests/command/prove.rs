@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::shell::{assert_fails_with, data, tenure};
+use crate::skipped::report_skip;
 
 /// Option with a time limit so long that the solver decides each query, even on a busy machine.
 const PATIENT: &str = "--query-timeout 300s";
@@ -11,9 +12,28 @@ const PATIENT: &str = "--query-timeout 300s";
 fn has_solver() -> bool {
     let found = std::process::Command::new("z3").arg("--version").output().is_ok();
     if !found {
-        eprintln!("skipped: needs z3");
+        report_skip("z3");
     }
     found
+}
+
+/// Runs a test of this program without a solver in the search path.
+#[test]
+fn missing_program_is_reported_and_fails_if_required() {
+    for (required, passes, message) in [
+        ("", true, "skipped: needs z3"),
+        ("etcdctl,z3x", true, "skipped: needs z3"),
+        ("etcdctl,z3", false, "TENURE_REQUIRED contains z3"),
+    ] {
+        let program = std::env::current_exe().expect("its path");
+        let mut command = std::process::Command::new(program);
+        command.args(["--exact", "prove::proves_an_election_and_compares_it_with_the_code"]);
+        let output = command.env("PATH", "").env("TENURE_REQUIRED", required).output();
+        let output = output.expect("it starts");
+        let text = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+        assert_eq!(output.status.success(), passes, "{text}");
+        assert!(text.contains("1 passed") == passes && text.contains(message), "{text}");
+    }
 }
 
 #[test]

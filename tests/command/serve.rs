@@ -9,6 +9,7 @@ use crate::hold::{signal, until};
 use crate::killed::Killed;
 use crate::member::Member;
 use crate::shell::{assert_fails_with, tenure};
+use crate::skipped::report_skip;
 
 #[test]
 fn one_command_starts_a_durable_member() {
@@ -18,13 +19,13 @@ fn one_command_starts_a_durable_member() {
         ("put {\"key\":\"YQ==\",\"value\":\"MQ==\"}", "\"revision\":\"2\""),
         ("range {\"key\":\"YQ==\"}", "\"value\":\"MQ==\""),
     ] {
-        let mut member = Command::new(env!("CARGO_BIN_EXE_tenure"))
+        let member = Command::new(env!("CARGO_BIN_EXE_tenure"))
             .args(["serve", "--listen-client-urls", "http://127.0.0.1:0", "--data-dir"])
             .arg(&data)
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
-            .spawn()
-            .expect("the command starts");
+            .spawn();
+        let mut member = Killed(member.expect("the command starts"));
         let mut lines = BufReader::new(member.stdout.take().expect("its output")).lines();
         let mut line = || lines.next().expect("a line").expect("text");
         let serves = line();
@@ -124,22 +125,22 @@ fn directory_of_another_program_is_rejected_unchanged() {
 fn started(folder: &std::path::Path, arguments: &[&str], variables: &[(&str, &str)]) -> Started {
     let log = folder.join("log");
     let file = std::fs::File::create(&log).expect("a file");
-    let mut member = Command::new(env!("CARGO_BIN_EXE_tenure"))
+    let member = Command::new(env!("CARGO_BIN_EXE_tenure"))
         .arg("serve")
         .args(arguments)
         .envs(variables.iter().copied())
         .current_dir(folder)
         .stdout(Stdio::piped())
         .stderr(file)
-        .spawn()
-        .expect("the command starts");
+        .spawn();
+    let mut member = Killed(member.expect("the command starts"));
     let mut lines = BufReader::new(member.stdout.take().expect("its output")).lines();
     let Some(Ok(serves)) = lines.next() else {
         panic!("{}", std::fs::read_to_string(log).unwrap_or_default())
     };
     let leads = lines.next().expect("a line").expect("text");
     assert!(leads.contains(" leads in term "), "{leads}");
-    Started { member: Killed(member), serves, log }
+    Started { member, serves, log }
 }
 
 struct Started {
@@ -162,8 +163,7 @@ fn get(address: &str, path: &str) -> String {
     report
 }
 
-/// Creates a certificate and its key in a folder. Returns false if that is impossible on this
-/// machine.
+/// Creates a certificate and its key in a folder. Returns false if `openssl` is not installed.
 fn certificate(folder: &std::path::Path) -> bool {
     let made = Command::new("openssl")
         .args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"])
@@ -171,7 +171,9 @@ fn certificate(folder: &std::path::Path) -> bool {
         .args(["-addext", "subjectAltName=IP:127.0.0.1"])
         .current_dir(folder)
         .output();
-    made.is_ok_and(|made| made.status.success())
+    let Ok(made) = made else { return false };
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    true
 }
 
 /// Starts a member with the arguments that kubeadm gives to etcd on a single node. If `is_sealed`
@@ -179,7 +181,7 @@ fn certificate(folder: &std::path::Path) -> bool {
 fn starts_by_the_manifest_of_kubeadm(is_sealed: bool) {
     let folder = tempfile::tempdir().expect("a folder");
     if is_sealed && !certificate(folder.path()) {
-        eprintln!("skipped: needs openssl");
+        report_skip("openssl");
         return;
     }
     let metrics = tenure_runtime::ports::reserve_address().to_string();

@@ -3,8 +3,9 @@
 
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
-use std::time::Duration;
 
+use crate::hold::until;
+use crate::killed::Killed;
 use crate::shell::{assert_fails_with, assert_refused as refused, data as data_with, tenure, text};
 use serde_json::{Value, json};
 
@@ -526,15 +527,12 @@ fn interrupted(line: &str, trace: &Path, after: u64) -> Output {
         .arg(trace)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+        .spawn();
+    let child = Killed(child.unwrap());
     // Once the command writes its trace, it has installed its signal handler.
-    while std::fs::metadata(trace).map_or(0, |file| file.len()) < after {
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    let pid = Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
-    kill_process(pid, Signal::INT).unwrap();
-    child.wait_with_output().unwrap()
+    until(|| std::fs::metadata(trace).is_ok_and(|file| file.len() >= after));
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    child.wait_with_output()
 }
 
 const ENDLESS: &str = "simulate token-ring --entries 0 --until 1000000000";

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::shell::{assert_fails_with, assert_refused, data, tenure, text};
+use crate::skipped::report_skip;
 
 /// Parses a CSV file without quoted cells. Returns a map for each line, from the names of the
 /// columns to the cells.
@@ -253,7 +254,7 @@ fn plots_are_converted() {
         let output = tenure(&format!("{line} --plot {}", file.display()));
         let report = String::from_utf8_lossy(&output.stderr).into_owned();
         if report.contains("no font found") {
-            eprintln!("skipped: needs a font");
+            report_skip("a font");
             return;
         }
         assert_eq!(output.status.code(), Some(0), "{report}");

@@ -9,6 +9,7 @@ use tempfile::TempDir;
 use crate::authority::authority;
 use crate::killed::Killed;
 use crate::shell::assert_fails_with;
+use crate::skipped::report_skip;
 
 /// A member process with TLS, which is killed when this value is dropped.
 struct Sealed {
@@ -23,7 +24,7 @@ impl Sealed {
         let folder = tempfile::tempdir().expect("a folder");
         let made = authority(folder.path(), "ca", "own");
         if made.and_then(|()| authority(folder.path(), "other", "stranger")).is_none() {
-            eprintln!("skipped: needs openssl");
+            report_skip("openssl");
             return None;
         }
         let line = "serve --listen-client-urls https://127.0.0.1:0 --cert-file own.pem --key-file \

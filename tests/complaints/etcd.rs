@@ -3,6 +3,8 @@
 use std::ffi::OsString;
 use std::process::Command;
 
+use crate::skipped::report_skip;
+
 /// Environment variable with the path of the etcd server's program.
 const PROGRAM_VARIABLE: &str = "TENURE_TEST_ETCD";
 
@@ -18,7 +20,7 @@ impl Etcd {
     pub(crate) fn find() -> Option<Etcd> {
         let program = std::env::var_os(PROGRAM_VARIABLE).unwrap_or_else(|| "etcd".into());
         let Ok(output) = Command::new(&program).arg("--version").output() else {
-            eprintln!("skipped: needs etcd");
+            report_skip("etcd");
             return None;
         };
         let text = String::from_utf8_lossy(&output.stdout).into_owned();

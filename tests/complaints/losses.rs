@@ -10,6 +10,7 @@ use tenure_client::{CampaignOptions, ClientError, LossReason};
 use tokio::time::timeout;
 
 use crate::etcd::Etcd;
+use crate::killed::Killed;
 use crate::server::{
     ENDING, LONG, RENEWED, Server, at_each_server, in_time, is_running, post, servers, until,
     with_clients_at_each_server,
@@ -153,11 +154,11 @@ fn complaint_06_lock_is_released_after_all_processes_have_ended() {
         let script = "sh -c 'trap \"\" TERM; echo $$; sleep 600' & wait";
         let (wrapper, id) = server.running("lock --ttl 600s --grace 300ms a", script);
         let mut next = server.wrapper("lock --ttl 600s a", &format!("! kill -0 {id}"));
-        let next = next.spawn().expect("the command starts");
+        let next = Killed(next.spawn().expect("the command starts"));
         until("both are in the queue", || server.queue().len() == 2);
         wrapper.signal(Signal::TERM);
         assert_ne!(wrapper.wait().0, Some(0));
-        let ended = next.wait_with_output().expect("an end");
+        let ended = next.wait_with_output();
         assert!(ended.status.success(), "{}: process {id} was left: {ended:?}", server.name());
         assert!(!is_running(&id));
     });

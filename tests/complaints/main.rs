@@ -17,6 +17,8 @@ mod operators;
 #[path = "../support/process_state.rs"]
 mod process_state;
 mod server;
+#[path = "../support/skipped.rs"]
+mod skipped;
 #[path = "../support/suspended.rs"]
 mod suspended;
 mod wrapper;

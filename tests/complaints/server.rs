@@ -1,6 +1,6 @@
 //! A server for a test, as a process of its own: `tenure serve` or etcd.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -22,8 +22,9 @@ pub(crate) const LIMIT: Duration = Duration::from_secs(180);
 /// because a busy machine may delay the client.
 pub(crate) const ENDING: Duration = Duration::from_secs(3);
 
-/// Time to live of a lease that a client renews. The test takes longer than this time.
-pub(crate) const RENEWED: Duration = Duration::from_secs(6);
+/// Time to live of a lease that a client renews. The test takes longer than this time. A busy
+/// machine may renew the lease late.
+pub(crate) const RENEWED: Duration = Duration::from_secs(12);
 
 /// Time to live of a lease that does not expire during a test.
 pub(crate) const LONG: Duration = Duration::from_secs(600);
@@ -211,16 +212,16 @@ impl Server {
     /// Runs `tenure` with a shell script as its command, and waits until both have ended. Returns
     /// the exit status of `tenure`.
     pub(crate) fn run(&self, line: &str, script: &str) -> Option<i32> {
-        self.wrapper(line, script).output().expect("the command starts").status.code()
+        let wrapper = self.wrapper(line, script).spawn().expect("the command starts");
+        Killed(wrapper).wait_with_output().status.code()
     }
 
     /// Starts `tenure` with a shell script as its command, and waits until the script has printed a
     /// line. Returns the process of `tenure` and the line.
     pub(crate) fn running(&self, line: &str, script: &str) -> (Wrapper, String) {
-        let mut child = self.wrapper(line, script).spawn().expect("the command starts");
-        let mut lines = BufReader::new(child.stdout.take().expect("its output")).lines();
-        let line = lines.next().expect("a line").expect("text");
-        (Wrapper(Killed(child)), line)
+        let mut child = Killed(self.wrapper(line, script).spawn().expect("the command starts"));
+        let line = child.first_line();
+        (Wrapper(child), line)
     }
 }
 

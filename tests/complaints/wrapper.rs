@@ -1,11 +1,12 @@
 //! Tests of complaints 11 to 14: commands that run while a lock is held.
 
 use std::fs;
-use std::process::{Child, Command};
+use std::process::Command;
 
 use rustix::process::Signal;
 use serde_json::json;
 
+use crate::killed::Killed;
 use crate::server::{Server, at_each_server, is_running, servers, until};
 
 #[test]
@@ -83,15 +84,15 @@ const MAX_PAUSE_MS: u64 = 2_000;
 fn complaint_14_next_holder_starts_without_a_pause() {
     for server in servers() {
         let (first, _) = server.running("lock --ttl 600s a", "echo up; exec sleep 600");
-        let start = |_| -> Child {
+        let start = |_| -> Killed {
             let mut wrapper = server.wrapper("lock --ttl 600s a", "date +%s%3N >>starts");
-            wrapper.spawn().expect("the command starts")
+            Killed(wrapper.spawn().expect("the command starts"))
         };
-        let waiting: Vec<Child> = (0..8).map(start).collect();
+        let waiting: Vec<Killed> = (0..8).map(start).collect();
         until("all are in the queue", || server.queue().len() == 9);
         first.signal(Signal::TERM);
-        for mut child in waiting {
-            assert!(child.wait().expect("an end").success());
+        for child in waiting {
+            assert!(child.wait_with_output().status.success());
         }
         let starts = fs::read_to_string(server.path("starts")).expect("the times");
         let starts: Vec<u64> = starts.lines().map(|it| it.parse().expect("a time")).collect();

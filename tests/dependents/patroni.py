@@ -21,7 +21,7 @@ class PostgresNode:
 
     def __init__(self, name, directory, tools, cluster):
         self.name, self.directory, self.tools = name, directory, tools
-        self.port, self.rest_port = servers.free_ports(2)
+        self.port, self.rest_port = servers.reserve_ports(2)
         self.process = None
         hosts = [url.removeprefix("http://") for url in cluster.endpoints.split(",")]
         roles = {role: {"username": "postgres" if role == "superuser" else role, "password": role}

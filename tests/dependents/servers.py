@@ -6,13 +6,22 @@ import dataclasses, json, os, pathlib, shutil, signal, socket, subprocess, tempf
 START_TIMEOUT = 60
 
 
-def free_ports(count):
-    """Returns `count` different ports of 127.0.0.1 that were free a moment ago."""
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [it.getsockname()[1] for it in sockets]
-    for it in sockets:
-        it.close()
-    return ports
+# Sockets that reserve ports until this process ends.
+RESERVED = []
+
+
+def reserve_ports(count):
+    """Reserves `count` different ports of 127.0.0.1, and returns their numbers.
+
+    The sockets permit servers to listen at these ports. Linux does not choose a reserved port when another
+    process asks for a free one.
+    """
+    for _ in range(count):
+        reserved = socket.socket()
+        reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        reserved.bind(("127.0.0.1", 0))
+        RESERVED.append(reserved)
+    return [it.getsockname()[1] for it in RESERVED[-count:]]
 
 
 @dataclasses.dataclass
@@ -54,7 +63,7 @@ class Cluster:
     def __init__(self, server, program, count, options=()):
         self.server = server
         self.directory = pathlib.Path(tempfile.mkdtemp(prefix=f"dependents-{server}-"))
-        ports = free_ports(2 * count)
+        ports = reserve_ports(2 * count)
         # The tests of python-etcd3 expect these names.
         names = [f"pifpaf{number}" for number in range(1, count + 1)]
         peers = [f"http://127.0.0.1:{port}" for port in ports[count:]]

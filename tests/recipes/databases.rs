@@ -10,6 +10,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
 use crate::service::{has_programs, until};
+use crate::skipped::report_skip;
 
 /// A server process with its data. Both are removed when this value is dropped.
 struct Database {
@@ -38,7 +39,7 @@ impl PostgreSql {
             return None;
         }
         let Some(programs) = folder_of("initdb", "/usr/lib/postgresql") else {
-            eprintln!("skipped: needs initdb");
+            report_skip("initdb");
             return None;
         };
         let folder = private_folder();
@@ -69,7 +70,7 @@ impl MariaDb {
             return None;
         }
         let Some(programs) = folder_of("mariadbd", "/usr/sbin") else {
-            eprintln!("skipped: needs mariadbd");
+            report_skip("mariadbd");
             return None;
         };
         let folder = private_folder();

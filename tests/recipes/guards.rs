@@ -158,7 +158,9 @@ fn assert_documented_sql_rejects_stale_token(client: &str) {
     let with_token = |sql: &str, token: u32| {
         sql.replace("$1", &token.to_string()).replace("$2", "1").replace("$3", "50")
     };
-    for (sql, accepted) in documented_sql().into_iter().zip(["1001", "8"]) {
+    let documented = documented_sql();
+    assert_eq!(documented.len(), 2, "{documented:?}");
+    for (sql, accepted) in documented.into_iter().zip(["1001", "8"]) {
         let (create, use_token) = sql.split_once(";\n").expect("a table");
         run(format!("{create};"));
         if accepted == "1001" {

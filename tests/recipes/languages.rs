@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use crate::killed::Killed;
 use crate::service::{Service, example, has_programs, until};
+use crate::skipped::report_skip;
 
 struct Language<'a> {
     /// Function that returns a command for one of the programs `lock`, `elect` and `fences`.
@@ -168,7 +169,7 @@ fn node_programs_share_queues_with_tenure() {
     let mut node = Command::new("node");
     node.args(find).arg(example("languages/node")).stderr(Stdio::null());
     if !node.status().expect("node starts").success() {
-        eprintln!("skipped: needs the npm package etcd3");
+        report_skip("the npm package etcd3");
         return;
     }
     let service = Service::start();
@@ -189,7 +190,7 @@ fn go_programs_share_queues_with_tenure() {
         return;
     }
     if !Path::new(&gopath).join("src").join(library).exists() {
-        eprintln!("skipped: needs golang-etcd-server-dev");
+        report_skip("golang-etcd-server-dev");
         return;
     }
     let service = Service::start();
@@ -219,7 +220,7 @@ fn java_programs_share_queues_with_tenure() {
         return;
     }
     let Ok(jetcd) = std::env::var("JETCD_CLASSPATH") else {
-        eprintln!("skipped: needs jetcd-core and its dependencies in JETCD_CLASSPATH");
+        report_skip("jetcd-core and its dependencies in JETCD_CLASSPATH");
         return;
     };
     let service = Service::start();

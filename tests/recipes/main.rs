@@ -15,6 +15,8 @@ mod machines;
 #[path = "../support/member.rs"]
 mod member;
 mod service;
+#[path = "../support/skipped.rs"]
+mod skipped;
 mod systemd;
 
 #[allow(dead_code, reason = "an example has a main function")]

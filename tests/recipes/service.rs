@@ -8,6 +8,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::member::Member;
+use crate::skipped::report_skip;
 
 const LONG: Duration = Duration::from_secs(180);
 
@@ -104,7 +105,7 @@ pub(crate) fn has_programs(names: &[&str]) -> bool {
     let is_missing = |name: &&&str| !std::env::split_paths(&path).any(|it| it.join(name).exists());
     let missing: Vec<&str> = names.iter().filter(is_missing).copied().collect();
     if !missing.is_empty() {
-        eprintln!("skipped: needs {}", missing.join(", "));
+        report_skip(&missing.join(", "));
     }
     missing.is_empty()
 }

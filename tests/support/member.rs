@@ -1,7 +1,7 @@
 //! A member of a lock service, as a process of its own.
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -39,15 +39,12 @@ impl Member {
     /// Executes a command that [`Member::command`] returned, and waits until the member serves
     /// clients.
     pub(crate) fn started_by(command: &mut Command) -> Member {
-        let mut process = command.spawn().expect("the command starts");
-        let mut line = String::new();
-        let mut out = BufReader::new(process.stdout.take().expect("its output"));
-        out.read_line(&mut line).expect("a line");
+        let mut process = Killed(command.spawn().expect("the command starts"));
         // The output is closed after this line. The member ignores errors when it prints later
         // lines.
-        let (name, address) =
-            line.trim_end().split_once(" serves clients at http://").expect("an address");
-        Member { name: name.to_owned(), address: address.to_owned(), process: Killed(process) }
+        let line = process.first_line();
+        let (name, address) = line.split_once(" serves clients at http://").expect("an address");
+        Member { name: name.to_owned(), address: address.to_owned(), process }
     }
 
     /// Posts a JSON body to the member. Returns the response, including its head.

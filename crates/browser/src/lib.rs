@@ -2,8 +2,9 @@
 //! pipes.
 
 mod process;
+#[path = "../../../tests/support/skipped.rs"]
+mod skipped;
 
-use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
@@ -13,6 +14,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::process::BrowserProcess;
+use crate::skipped::report_skip;
 
 /// Time limit for a response of the browser, and for a condition to become true. If the limit
 /// passes, the test fails.
@@ -37,11 +39,13 @@ pub struct Tab {
 impl Tab {
     /// Opens an empty page. Returns `None` with a message on standard error if no browser is
     /// installed.
+    ///
+    /// # Panics
+    ///
+    /// If no browser is installed, and `TENURE_REQUIRED` contains `chromium`.
     pub fn open() -> Option<Tab> {
         let Some(browser) = BrowserProcess::get_or_start() else {
-            // The test harness hides the output of `eprintln!` if the test passes. This message
-            // must appear anyway.
-            let _ = writeln!(std::io::stderr(), "skipped: needs chromium");
+            report_skip("chromium");
             return None;
         };
         let name = |value: &Value| value.as_str().unwrap_or_default().to_owned();

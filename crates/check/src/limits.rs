@@ -423,13 +423,16 @@ mod tests {
     #[test]
     fn early_stop_never_reports_a_violation() {
         let (_, readings) = limited_at(u64::MAX, SignalledLimit::SearchTime);
+        let mut incomplete = 0;
         for raise_at in (0..readings).step_by(7) {
             let (report, seen) = limited_at(raise_at, SignalledLimit::SearchTime);
             assert_ne!(report.judgement(), Judgement::Violated, "{report}");
             let is_whole = report.judgement() == Judgement::Holds;
             assert!(is_whole || report.reached_limit == Some(ReachedLimit::Time), "{report}");
             assert!(seen <= readings + 40 + SHARD_COUNT as u64);
+            incomplete += u64::from(!is_whole);
         }
+        assert!(incomplete > 10, "{incomplete} searches were stopped early");
     }
 
     #[test]

@@ -3,6 +3,9 @@
 //! `TENURE_PAGE_MODULE` is the path of the module, which `cargo xtask page` builds. The module runs
 //! in Node.js. The tests are skipped if the module or Node.js is missing.
 
+#[path = "../../../tests/support/skipped.rs"]
+mod skipped;
+
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -12,15 +15,17 @@ use serde_json::{Value, json};
 use tenure::algorithms::catalogue::{AGREEMENTS, ELECTIONS, MUTEXES, composition_names};
 use tenure_page::PageBackend;
 
+use crate::skipped::report_skip;
+
 /// Returns the path of the module. Returns `None`, and prints the reason, if the tests must be
 /// skipped.
 fn module() -> Option<PathBuf> {
     let Some(module) = std::env::var_os("TENURE_PAGE_MODULE") else {
-        eprintln!("skipped: needs TENURE_PAGE_MODULE, the module of `cargo xtask page`");
+        report_skip("TENURE_PAGE_MODULE, the module of `cargo xtask page`");
         return None;
     };
     if Command::new("node").arg("--version").output().is_err() {
-        eprintln!("skipped: needs node");
+        report_skip("node");
         return None;
     }
     Some(module.into())

@@ -22,7 +22,8 @@ use crate::config::Config;
 use crate::member::{LogTask, Member};
 use crate::rpc::router;
 
-const RESPONSE_TIMEOUT: Duration = Duration::from_secs(120);
+/// Time limit of each wait in a test. It is long, because the machine may be busy.
+pub(crate) const TIME_LIMIT: Duration = Duration::from_secs(120);
 
 /// Single member of a cluster. The log of this member ends when the tokio runtime of the test ends.
 pub(crate) struct TestMember {
@@ -86,7 +87,7 @@ impl<R: Message + Default> TestCall<R> {
 
     pub(crate) async fn next_response(&mut self) -> Result<Option<R>, Status> {
         if let Some(response) = self.response.take() {
-            let response = timeout(RESPONSE_TIMEOUT, response).await.expect("a response in time");
+            let response = timeout(TIME_LIMIT, response).await.expect("a response in time");
             let (head, body) = response.expect("a response").into_parts();
             if let Some(status) = Status::from_header_map(&head.headers)
                 && status.code() != tonic::Code::Ok
@@ -97,6 +98,6 @@ impl<R: Message + Default> TestCall<R> {
             self.messages = Some(MessageStream::new(frames));
         }
         let next = self.messages.as_mut().expect("an open stream of responses").message();
-        timeout(RESPONSE_TIMEOUT, next).await.expect("a response in time")
+        timeout(TIME_LIMIT, next).await.expect("a response in time")
     }
 }

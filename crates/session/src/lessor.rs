@@ -368,7 +368,7 @@ mod tests {
                         LeaseProposal::None => panic!("the lease exists"),
                     }
                 }
-                assert!(passed <= allowed, "TTL {all}: {passed} after {allowed}");
+                assert!((all..=allowed).contains(&passed), "TTL {all}: {passed} after {allowed}");
             }
         }
     }

@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    #[should_panic]
+    #[should_panic(expected = "a scoped thread panicked")]
     fn propagates_panic_of_job() {
         run_parallel(10, 2, |number| assert!(number < 5), |()| true);
     }

@@ -96,8 +96,8 @@ mod tests {
 
     #[test]
     fn token_file_is_reused_unless_others_may_read_it() {
-        let folder = std::env::temp_dir().join(format!("tenure-token-{}", std::process::id()));
-        let path = folder.join("page.token");
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("new").join("page.token");
         let first = AccessToken::load_or_create(&path).unwrap().to_string();
         assert_eq!(AccessToken::load_or_create(&path).unwrap().to_string(), first);
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
@@ -109,7 +109,6 @@ mod tests {
         assert!(AccessToken::load_or_create(&path).unwrap_err().to_string().contains("no token"));
         fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
         assert!(AccessToken::load_or_create(&path).unwrap_err().to_string().contains("chmod 600"));
-        fs::remove_dir_all(folder).unwrap();
     }
 
     #[test]

@@ -26,6 +26,7 @@ use self::holder::{Holder, HolderConfig, end_file, write_logs};
 use self::judge::{Evidence, late_writes, violations};
 use self::observer::Observer;
 use self::service::{Service, clock_library, signal};
+use crate::skipped::report_skip;
 use crate::{attack, has_given_seeds, seeds};
 
 /// Number of suspensions in the run of one seed of `cargo xtask attack`.
@@ -228,7 +229,7 @@ fn judge(seed: u64) -> Result<(), String> {
 #[test]
 fn no_claim_outlives_the_grant_under_random_pauses() {
     if clock_library().is_none() {
-        eprintln!("different clock rates are skipped: needs libfaketime");
+        report_skip("libfaketime for different clock rates");
     }
     attack("pauses", seeds(0..1), judge);
 }
@@ -261,7 +262,7 @@ fn holders_that_ignore_deadlines_are_found() {
 #[test]
 fn clocks_beyond_the_bound_are_found() {
     if clock_library().is_none() {
-        return eprintln!("skipped: needs libfaketime");
+        return report_skip("libfaketime");
     }
     let clocks = Conditions { pauses: FEW_PAUSES, ttl: 2, pauses_members: false, ..ALLOWED };
     assert!(finds_late_claim(Conditions { rates: (1.4, 1.4), ..clocks }));

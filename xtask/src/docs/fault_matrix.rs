@@ -24,9 +24,19 @@ not exist for this algorithm. `tenure compare SERVICE --faults` prints the table
 #[derive(Clone, Copy)]
 pub(super) struct RowSample<'a> {
     pub(super) page: &'a str,
+    /// Number of the first row that is generated again, from 0.
+    pub(super) first: usize,
     /// One in `step` rows of a table is generated again. All other rows are copied from the page.
     /// `step` is at least 1.
     pub(super) step: usize,
+}
+
+impl RowSample<'_> {
+    /// Returns the sample of the rows `names`. It is empty only if `names` is.
+    fn of<'a>(&self, names: &[&'a str]) -> Vec<&'a str> {
+        let first = self.first % names.len().max(1);
+        names.iter().copied().skip(first).step_by(self.step).collect()
+    }
 }
 
 /// Generates the section, with a table for each service. `reports` are the outputs of `tenure
@@ -40,8 +50,7 @@ pub(super) fn section(
     let tables = parallel_map(reports, |report| {
         let algorithms = as_list(&report["algorithms"]).iter();
         let names: Vec<&str> = algorithms.map(|row| as_text(&row["name"])).collect();
-        let step = sample.map_or(1, |sample| sample.step);
-        let sampled: Vec<&str> = names.iter().copied().step_by(step).collect();
+        let sampled = sample.map_or_else(|| names.clone(), |sample| sample.of(&names));
         let (service, sampled) = (as_text(&report["service"]), sampled.join(","));
         let matrix =
             command.json_output(&format!("compare {service} --faults --only {sampled}"))?;
@@ -96,7 +105,15 @@ fn complete(table: &str, names: &[&str], old: &str) -> Result<String, String> {
 mod tests {
     use serde_json::json;
 
-    use super::{HEAD, complete, verdict};
+    use super::{HEAD, RowSample, complete, verdict};
+
+    #[test]
+    fn samples_contain_each_row_once() {
+        let names = ["a", "b", "c", "d"];
+        let sample = |first| RowSample { page: "", first, step: 3 }.of(&names);
+        assert_eq!([sample(0), sample(1), sample(2)], [vec!["a", "d"], vec!["b"], vec!["c"]]);
+        assert_eq!(RowSample { page: "", first: 2, step: 3 }.of(&["a"]), ["a"]);
+    }
 
     #[test]
     fn rows_outside_the_sample_are_copied_from_the_page() {

@@ -26,14 +26,30 @@ type PageGenerator = fn(&Path, &TenureCommand, Option<RowSample<'_>>) -> Result<
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Options {
     is_check: bool,
-    /// For `Some(k)`, every k-th row of each slow table is checked. For `None`, all rows are
-    /// checked. Only a run with `is_check` may have a sample.
-    sample: Option<NonZero<usize>>,
+    /// The rows of slow tables that are checked. `None` for all rows. Only a run with `is_check`
+    /// may have a sample.
+    sample: Option<Sample>,
     /// Path of the program to use as `tenure`. `None` to build this program.
     tenure: Option<PathBuf>,
     /// Text that the path of a page must contain. Other pages are not generated. `None` for all
     /// pages.
     part: Option<String>,
+}
+
+/// Every `step`-th row of a table, from the row `first`, numbered from 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Sample {
+    first: usize,
+    step: NonZero<usize>,
+}
+
+impl Sample {
+    /// Parses `J/K`: every K-th row, from row J, which is below K.
+    fn parse(text: &str) -> Option<Sample> {
+        let (first, step) = text.split_once('/')?;
+        let sample = Sample { first: first.parse().ok()?, step: step.parse().ok()? };
+        (sample.first < sample.step.get()).then_some(sample)
+    }
 }
 
 impl Options {
@@ -43,7 +59,7 @@ impl Options {
         while let Some(argument) = rest.next() {
             match *argument {
                 "--check" => options.is_check = true,
-                "--sample" => options.sample = Some(rest.next()?.parse().ok()?),
+                "--sample" => options.sample = Some(Sample::parse(rest.next()?)?),
                 "--tenure" => options.tenure = Some(PathBuf::from(rest.next()?)),
                 part if !part.starts_with('-') => options.part = Some(part.to_owned()),
                 _ => return None,
@@ -59,7 +75,7 @@ impl Options {
 pub(crate) fn main(root: &Path, arguments: &[&str]) -> ExitCode {
     let Some(options) = Options::new(arguments) else {
         eprintln!(
-            "usage: cargo xtask docs [--check [--sample K]] [--tenure FILE] [PART-OF-A-PATH]"
+            "usage: cargo xtask docs [--check [--sample J/K]] [--tenure FILE] [PART-OF-A-PATH]"
         );
         return ExitCode::from(2);
     };
@@ -73,7 +89,11 @@ pub(crate) fn main(root: &Path, arguments: &[&str]) -> ExitCode {
         // If a page is out of date, the check continues with the remaining pages.
         let made = pages.map(|(page, make)| {
             let old = fs::read_to_string(root.join(page)).unwrap_or_default();
-            let sample = options.sample.map(|step| RowSample { page: &old, step: step.get() });
+            let sample = options.sample.map(|Sample { first, step }| RowSample {
+                page: &old,
+                first,
+                step: step.get(),
+            });
             write_or_compare(root, page, &old, &make(root, &command, sample)?, &options)
         });
         let failures: Vec<String> = made.filter_map(Result::err).collect();
@@ -121,7 +141,9 @@ mod tests {
         let (tenure, part) = (Some(PathBuf::from("a/tenure")), Some("mission".to_owned()));
         assert_eq!(options, Options { is_check: true, sample: None, tenure, part });
         assert!(Options::new(&["--chekc"]).is_none() && Options::new(&["--tenure"]).is_none());
-        assert!(Options::new(&["--check", "--sample", "0"]).is_none());
-        assert!(Options::new(&["--sample", "3"]).is_none());
+        for sample in ["0/0", "3/3", "3", "-1/3"] {
+            assert!(Options::new(&["--check", "--sample", sample]).is_none(), "{sample}");
+        }
+        assert!(Options::new(&["--sample", "0/3"]).is_none());
     }
 }

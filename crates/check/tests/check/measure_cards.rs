@@ -137,12 +137,14 @@ fn cards_of_three_are_attained_but_for_quorums_trees_and_waves() {
 /// bound than the algorithm, and attains it. `literal-restart` and `unmarked-forward` have none.
 #[test]
 fn sound_variants_keep_the_costs_of_their_cards() {
+    let mut measured = 0;
     for name in MUTEXES.iter().chain(ELECTIONS.iter()) {
         let card = catalogue::card(name, &Parameters::plain(2)).expect("a known name");
         for variant in card.variants.iter().filter(|it| it.sound) {
-            attains(name, Some(variant.name), 2);
+            measured += u32::from(attains(name, Some(variant.name), 2).is_some());
         }
     }
+    assert!(measured > 5, "{measured} variants were measured completely");
     for size in [2, 3] {
         assert_eq!(attains("bully", Some("tell-all"), size), Some(true));
     }

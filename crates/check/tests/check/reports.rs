@@ -82,14 +82,12 @@ fn prints_run_and_diagram() {
 fn counterexample_trace_has_same_judgement() {
     let report = wrong().run();
     let found = report.counterexample("mutual-exclusion").expect("mutual exclusion is violated");
-    let folder = std::env::temp_dir().join(format!("tenure-check-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).expect("a folder for the trace");
-    let path = folder.join("counterexample.ndjson");
+    let folder = tempfile::tempdir().expect("a folder for the trace");
+    let path = folder.path().join("counterexample.ndjson");
     found.save(&path).expect("the trace is written");
     let trace = Trace::read(&path).expect("the trace is read");
     assert_eq!(trace.records.len(), found.trace.records.len());
     let verification = verify_files(&[&path]).expect("the trace is with_properties");
-    std::fs::remove_dir_all(&folder).expect("the folder is ours");
     let with_properties = verification.properties.get(&Property::MutualExclusion);
     assert!(
         with_properties.is_some_and(|with_properties| *with_properties != Judgement::Holds),

@@ -161,6 +161,7 @@ fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
 mod tests {
     use std::fs::TryLockError;
     use std::thread;
+    use std::time::Duration;
 
     use super::*;
 
@@ -196,7 +197,10 @@ mod tests {
             let resource = resource.clone();
             thread::spawn(move || resource.admit(6).map(|it| it.fence()))
         };
-        // The higher token is recorded only after the write has ended.
+        // The higher token is recorded only after the write has ended. Without the lock, the thread
+        // would usually have ended by now.
+        thread::sleep(Duration::from_millis(100));
+        assert!(!later.is_finished());
         assert_eq!(resource.highest_fence().expect("a token"), 5);
         drop(admission);
         assert_eq!(later.join().expect("no panic").expect("a higher token"), 6);

@@ -414,6 +414,8 @@ fn describe(error: io::Error) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Instant;
+
     use tenure_etcd::etcdserverpb::WatchResponse;
     use tokio::time::sleep;
 
@@ -433,7 +435,9 @@ mod tests {
         );
         assert!(!connection.client.is_tenure_member(), "no request was sent");
         // A member refuses watches until it has elected itself.
+        let started = Instant::now();
         let _responses = loop {
+            assert!(started.elapsed() < Duration::from_secs(120), "the watch is refused");
             let watch = connection
                 .subscribe::<WatchResponse>("/etcdserverpb.Watch/Watch", vec![Bytes::new()]);
             match watch.await {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use tenure_client::{Admin, ClientError, Code, ConnectOptions, User};
+use tenure_client::{Admin, ClientError, Code, ConnectOptions, MemberStatus, User};
 use tokio::time::sleep;
 
 use crate::relay::{Relay, UnresponsiveEndpoint};
@@ -74,16 +74,43 @@ async fn restore([relay, next]: &[Arc<Relay>; 2]) {
     relay.is_cut.store(false, Ordering::Relaxed);
 }
 
+/// Returns true if the response is that of the member `id`, or of any member if `id` is `None`.
+/// Returns false if a member has rejected the call.
+fn is_response(response: Result<MemberStatus, ClientError>, id: Option<u64>) -> bool {
+    match response {
+        Ok(status) => {
+            assert!(id.is_none_or(|id| id == status.id), "{status:?}");
+            true
+        }
+        Err(ClientError::Rejected { .. }) => false,
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// Returns true if one of ten attempts succeeds.
+async fn one_of_ten(attempt: impl AsyncFn() -> bool) -> bool {
+    for _ in 0..10 {
+        if attempt().await {
+            return true;
+        }
+    }
+    false
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn pending_call_outlasts_rejection_by_next_endpoint() {
-    let ([_service, other], relays, admin) = with_differing_passwords().await;
-    let first = admin.status().await.expect("a response");
     // The client sends the request to the next endpoint after 0.75 s. After 2 s it abandons the
-    // first connection.
-    relays[0].is_cut.store(true, Ordering::Relaxed);
-    let (next, ()) = tokio::join!(admin.status(), restore(&relays));
-    assert_eq!(next.expect("a response").id, first.id);
+    // first connection. A busy machine may deliver the rejection after that.
+    let is_returned = async || {
+        let (_services, relays, admin) = with_differing_passwords().await;
+        let first = admin.status().await.expect("a response");
+        relays[0].is_cut.store(true, Ordering::Relaxed);
+        let (next, ()) = tokio::join!(admin.status(), restore(&relays));
+        is_response(next, Some(first.id))
+    };
+    assert!(one_of_ten(is_returned).await, "each rejection is returned");
     // If no other call is pending, the client returns the rejection.
+    let other = service_with_password("changed").await;
     let options = ConnectOptions::default().user(User::new("root", "secret"));
     let admin = Admin::new([&other.address], options).expect("a valid endpoint");
     let rejected = admin.status().await;
@@ -92,10 +119,13 @@ async fn pending_call_outlasts_rejection_by_next_endpoint() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn pending_connection_outlasts_rejection_by_next_endpoint() {
-    let (_services, relays, admin) = with_differing_passwords().await;
-    relays[0].is_cut.store(true, Ordering::Relaxed);
-    let (first, ()) = tokio::join!(admin.status(), restore(&relays));
-    first.expect("a response");
+    let is_returned = async || {
+        let (_services, relays, admin) = with_differing_passwords().await;
+        relays[0].is_cut.store(true, Ordering::Relaxed);
+        let (first, ()) = tokio::join!(admin.status(), restore(&relays));
+        is_response(first, None)
+    };
+    assert!(one_of_ten(is_returned).await, "each rejection is returned");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,16 +1,17 @@
 //! All kinds of locks on an etcd server. The tests do nothing if etcd is not installed.
 
-use std::net::{Ipv4Addr, TcpListener};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tempfile::TempDir;
 use tenure_client::{CampaignOptions, Client, ClientError, Session};
-use tokio::time::timeout;
+use tenure_runtime::ports::reserve_address;
+use tokio::time::sleep;
 
 use crate::relay::Relay;
 use crate::service::{STEP_TIMEOUT, base64, http_response, joined, spawn_with, within};
+use crate::skipped::report_skip;
 
 /// A process of etcd, which is killed when this value is dropped.
 struct Etcd {
@@ -26,54 +27,37 @@ impl Drop for Etcd {
     }
 }
 
-/// Returns a port that was free a moment ago, but is not reserved.
-fn free_port() -> u16 {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
-    listener.local_addr().expect("an address").port()
-}
-
 impl Etcd {
-    /// Starts an etcd and waits until it grants leases. Returns `None` if etcd is not installed.
+    /// Starts an etcd and waits until it grants leases. If etcd is not installed, prints a message
+    /// and returns `None`.
     async fn start() -> Option<Etcd> {
-        // Another process may take the port before etcd does.
-        for _ in 0..5 {
-            let folder = tempfile::tempdir().expect("a folder");
-            let address = format!("http://127.0.0.1:{}", free_port());
-            let peer = format!("http://127.0.0.1:{}", free_port());
-            let mut command = Command::new("etcd");
-            command.arg("--data-dir").arg(folder.path());
-            command.args(["--listen-client-urls", &address, "--advertise-client-urls", &address]);
-            command.args(["--listen-peer-urls", &peer, "--initial-advertise-peer-urls", &peer]);
-            command.args(["--initial-cluster", &format!("default={peer}")]);
-            command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-            let Ok(process) = command.spawn() else {
-                eprintln!("skipped: needs etcd (Debian: etcd-server)");
-                return None;
-            };
-            let mut etcd = Etcd { process, address, _folder: folder };
-            if etcd.is_ready().await {
-                return Some(etcd);
-            }
-        }
-        panic!("etcd does not start");
+        let folder = tempfile::tempdir().expect("a folder");
+        // No other process listens at a reserved port.
+        let [address, peer] = [(); 2].map(|()| format!("http://{}", reserve_address()));
+        let mut command = Command::new("etcd");
+        command.arg("--data-dir").arg(folder.path());
+        command.args(["--listen-client-urls", &address, "--advertise-client-urls", &address]);
+        command.args(["--listen-peer-urls", &peer, "--initial-advertise-peer-urls", &peer]);
+        command.args(["--initial-cluster", &format!("default={peer}")]);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let Ok(process) = command.spawn() else {
+            report_skip("etcd (Debian: etcd-server)");
+            return None;
+        };
+        let etcd = Etcd { process, address, _folder: folder };
+        within(etcd.is_ready()).await;
+        Some(etcd)
     }
 
-    /// Waits until etcd grants a lease. Returns false if the process of etcd ends before that.
-    async fn is_ready(&mut self) -> bool {
-        timeout(STEP_TIMEOUT, async {
-            loop {
-                if let Ok(client) = Client::connect([&self.address]).await
-                    && client.session(Duration::from_secs(10)).await.is_ok()
-                {
-                    return true;
-                }
-                if self.process.try_wait().is_ok_and(|status| status.is_some()) {
-                    return false;
-                }
-            }
-        })
-        .await
-        .unwrap_or(false)
+    /// Waits until etcd grants a lease.
+    async fn is_ready(&self) {
+        while Client::connect([&self.address]).await.is_err() {
+            sleep(Duration::from_millis(20)).await;
+        }
+        let client = Client::connect([&self.address]).await.expect("a connection");
+        while client.session(Duration::from_secs(10)).await.is_err() {
+            sleep(Duration::from_millis(20)).await;
+        }
     }
 
     async fn session(&self) -> Session {

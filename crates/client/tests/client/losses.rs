@@ -231,7 +231,7 @@ async fn outlives_unresponsive_members(listens: bool) -> bool {
     endpoints.push(&second);
     endpoints.extend(silent.iter().map(|it| &it.address));
     let client = Client::connect(endpoints).await.expect("a connection");
-    let ttl = Duration::from_secs(9);
+    let ttl = Duration::from_secs(24);
     let session = client.session(ttl).await.expect("a session");
     let guard = session.lock("a").await.expect("the lock");
     let mut deadlines = guard.deadlines();

@@ -16,6 +16,8 @@ mod relay;
 mod semaphores;
 mod service;
 mod several;
+#[path = "../../../../tests/support/skipped.rs"]
+mod skipped;
 mod transfer;
 mod users;
 mod workplace;

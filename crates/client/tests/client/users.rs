@@ -58,10 +58,10 @@ async fn session_for(ttl: Duration, service: &Service, user: User) -> Result<Ses
 
 #[tokio::test(flavor = "multi_thread")]
 async fn lock_outlives_its_token() {
-    // Tokens expire after a second. The first renewal comes after two seconds, when the first token
-    // has expired.
+    // Tokens expire after a second. The first renewal comes after eight seconds, when the first
+    // token has expired.
     let service = closed_with(Config { auth_token_ttl: 1, ..Config::default() }).await;
-    let session = session_for(Duration::from_secs(6), &service, User::new("bob", "one")).await;
+    let session = session_for(Duration::from_secs(24), &service, User::new("bob", "one")).await;
     let guard = session.expect("a session").lock("jobs/nightly").await.expect("the lock");
     let mut deadlines = guard.deadlines();
     let first = deadlines.next().await.expect("the current deadline");
@@ -146,8 +146,9 @@ const NO_JOBS: &str = r#"{"name":"bob","role":"jobs"}"#;
 async fn waiter_without_read_permission_fails() {
     let service = closed().await;
     let root = session(&service, User::new("root", "secret")).await.expect("a session");
-    let bob = session_for(Duration::from_secs(6), &service, User::new("bob", "one")).await;
+    let bob = session_for(Duration::from_secs(600), &service, User::new("bob", "one")).await;
     let bob = bob.expect("a session");
+    let lease = bob.id();
     let held = root.lock("jobs/nightly").await.expect("the lock");
     let waits = tokio::spawn(async move { bob.lock("jobs/nightly").await.map(drop) });
     service.wait_for_watchers(1).await;
@@ -156,6 +157,7 @@ async fn waiter_without_read_permission_fails() {
     let response = joined(waits).await;
     assert!(matches!(response, Err(ClientError::Rejected { code: Code::PermissionDenied, .. })));
     // The queue entry of bob ends with his lease.
+    as_root(&service, "/v3/lease/revoke", &format!(r#"{{"ID":"{lease}"}}"#)).await;
     within(root.lock("jobs/nightly")).await.expect("the lock").release().await.expect("released");
 }
 

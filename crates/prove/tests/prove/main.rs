@@ -5,4 +5,6 @@ mod margin;
 mod mutants;
 mod proofs;
 mod redundancy;
+#[path = "../../../../tests/support/skipped.rs"]
+mod skipped;
 mod support;

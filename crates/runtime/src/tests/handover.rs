@@ -18,7 +18,8 @@ use crate::store::Store;
 use crate::tests::{EVENT_TIMEOUT, listeners, open, settings};
 use crate::transport::{MeshLimits, MeshSettings};
 
-const ROUND_TRIP: Duration = Duration::from_millis(150);
+/// Time limit of the handover. A busy machine may respond late.
+const ROUND_TRIP: Duration = Duration::from_secs(2);
 
 /// Protocol whose process becomes the leader on each request, saves its state, and hands over
 /// leadership to the next process.
@@ -168,7 +169,7 @@ async fn slow_disk_does_not_shorten_handover_time() {
     commands.send(Command::Elect).expect("a running node");
     drop(commands);
     assert_eq!(next(&mut observed).await, Some(Observation::ShutdownRequested));
-    sleep(5 * ROUND_TRIP).await;
+    sleep(3 * ROUND_TRIP / 2).await;
     is_stuck.store(false, Ordering::SeqCst);
     running.task.await.expect("no panic").expect("a clean shutdown");
     assert_eq!(

@@ -114,12 +114,20 @@ async fn expired_entry_is_not_given_to_a_user() {
     let directory = tempfile::tempdir().expect("a folder");
     let me = ProcessId(0);
     let store = open(directory.path(), me, 1);
-    let is_stuck = store.is_stuck.clone();
+    let (is_stuck, metrics) = (store.is_stuck.clone(), store.save_metrics());
     let (running, lock, election) = boot(store, me, true);
     is_stuck.store(true, Ordering::SeqCst);
     let entering = tokio::spawn(async move { (lock.enter().await, lock) });
-    sleep(Duration::from_millis(400)).await;
+    // The entry waits for this save, four times as long as its lease.
+    let is_old = || metrics.unfinished_save_age().is_some_and(|age| age.as_millis() > 400);
+    let expired = async {
+        while !is_old() {
+            sleep(Duration::from_millis(1)).await;
+        }
+    };
+    let has_expired = timeout(EVENT_TIMEOUT, expired).await.is_ok();
     is_stuck.store(false, Ordering::SeqCst);
+    assert!(has_expired, "the entry does not wait for the disk");
     let (entered, lock) =
         timeout(EVENT_TIMEOUT, entering).await.expect("an event in time").expect("no panic");
     let fence = entered.expect("an entry").fence();

@@ -24,8 +24,9 @@ const BOTH: [ProcessId; 2] = [ProcessId(0), ProcessId(1)];
 
 const HEARTBEAT_INTERVAL_MS: u64 = 20;
 
-/// Time without heartbeats after which the follower becomes the leader, in milliseconds.
-const ELECTION_TIMEOUT_MS: u64 = 1_000;
+/// Time without heartbeats after which the follower becomes the leader, in milliseconds. A busy
+/// machine may delay heartbeats.
+const ELECTION_TIMEOUT_MS: u64 = 4_000;
 
 /// Protocol in which the first process leads and sends heartbeats. The second process takes over
 /// when the heartbeats stop. Each request changes the stable state.

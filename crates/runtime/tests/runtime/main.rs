@@ -10,6 +10,9 @@ mod named;
 mod node;
 mod rewriting;
 mod saving;
+#[cfg(target_os = "linux")]
+#[path = "../../../../tests/support/skipped.rs"]
+mod skipped;
 mod store;
 mod transport;
 mod unreachable;
@@ -23,11 +26,12 @@ use std::time::Duration;
 use tempfile::TempDir;
 use tenure_algorithms::detector::heartbeat;
 use tenure_core::{Delay, Fence, ProcessId, Protocol, TICKS_PER_UNIT};
+use tenure_runtime::ports::reserve_address;
 use tenure_runtime::store::StateOwner;
 use tenure_runtime::transport::{Listen, MeshSettings};
 use tenure_runtime::{
-    Application, ElectionHandle, Lock, LockApplication, LockCommand, LockEvent, NodeComponents,
-    NodeFailure, PassthroughApplication, RunningNode, Store, TraceSink, start,
+    Application, ElectionHandle, Guard, Lock, LockApplication, LockCommand, LockEvent,
+    NodeComponents, NodeFailure, PassthroughApplication, RunningNode, Store, TraceSink, start,
 };
 use tenure_trace::RecordableProtocol;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -47,10 +51,12 @@ fn alone(session: u64) -> MeshSettings {
     )
 }
 
+/// Listens at `count` ports, and returns the listeners and their addresses. The ports stay
+/// reserved, so that a node can listen again after a restart.
 fn listeners(count: usize) -> (Vec<TcpListener>, Vec<String>) {
-    let listeners: Vec<_> = (0..count).map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect();
-    let addresses = listeners.iter().map(|l| l.local_addr().unwrap().to_string()).collect();
-    (listeners, addresses)
+    let addresses: Vec<_> = (0..count).map(|_| reserve_address()).collect();
+    let listeners = addresses.iter().map(|address| TcpListener::bind(address).unwrap()).collect();
+    (listeners, addresses.iter().map(ToString::to_string).collect())
 }
 
 fn transport_settings(
@@ -97,9 +103,17 @@ fn components<P: Protocol, App: Application<P>>(
     NodeComponents::new(config, settings, store, application, requests)
 }
 
+/// Waits for a future. Panics if it does not complete within the time limit.
+async fn in_time<T>(future: impl Future<Output = T>) -> T {
+    timeout(TIME_LIMIT, future).await.expect("an event in time")
+}
+
+async fn enter(lock: &Lock) -> Guard {
+    in_time(lock.enter()).await.expect("an entry")
+}
+
 async fn next_event<E>(events: &mut UnboundedReceiver<E>) -> E {
-    let received = timeout(TIME_LIMIT, events.recv()).await;
-    received.expect("an event in time").expect("a running node")
+    in_time(events.recv()).await.expect("a running node")
 }
 
 /// Copies the files of a store as a crash at this moment would leave them.
@@ -186,7 +200,7 @@ impl Inside {
 async fn enter_alone(lock: Lock, inside: Arc<Inside>, times: u32) -> Vec<Fence> {
     let mut fences = Vec::new();
     for _ in 0..times {
-        let guard = lock.enter().await.unwrap();
+        let guard = enter(&lock).await;
         let entry = 1 + inside.entries.fetch_add(1, Ordering::SeqCst);
         let is_alone = inside.holders.fetch_add(1, Ordering::SeqCst) == 0;
         tokio::task::yield_now().await;

@@ -15,7 +15,7 @@ use tenure_runtime::{Guard, Lock, LossReason, TraceSink};
 use tokio::sync::Barrier;
 use tokio::time::timeout;
 
-use crate::{Inside, Node, detector, enter_alone, kill, listeners};
+use crate::{Inside, Node, TIME_LIMIT, detector, enter, enter_alone, in_time, kill, listeners};
 
 /// Message latency that the nodes assume as the maximum, in milliseconds.
 const DELAY: u64 = 30;
@@ -53,7 +53,7 @@ async fn meet(one: Lock, other: Lock) -> bool {
     let visit = |lock: Lock| {
         let inside = inside.clone();
         tokio::spawn(async move {
-            let guard = lock.enter().await.unwrap();
+            let guard = enter(&lock).await;
             let met = timeout(Duration::from_millis(300), inside.wait()).await.is_ok();
             met && !guard.is_lost()
         })
@@ -107,7 +107,7 @@ async fn contended_names_have_independent_growing_fences() {
 async fn try_enter_fails_while_another_node_holds_the_lock() {
     let directory = TempDir::new().unwrap();
     let (nodes, _) = cluster(directory.path(), 3);
-    let mut guard = enter(&nodes, "invoices").await;
+    let mut guard = enter_at_first(&nodes, "invoices").await;
     let other = nodes[1].lock("invoices").with_try_enter_timeout(Duration::from_millis(150));
     let mut attempts = 0;
     loop {
@@ -122,10 +122,10 @@ async fn try_enter_fails_while_another_node_holds_the_lock() {
         attempts += 1;
         assert!(attempts < 100, "the lease is renewed");
         drop((tried, granted));
-        guard = enter(&nodes, "invoices").await;
+        guard = enter_at_first(&nodes, "invoices").await;
     }
     drop(guard);
-    let again = other.enter_within(Duration::from_secs(30)).await.unwrap();
+    let again = other.enter_within(TIME_LIMIT).await.unwrap();
     assert!(again.is_some());
 }
 
@@ -135,12 +135,12 @@ async fn try_enter_fails_while_another_node_holds_the_lock() {
 async fn named_locks_survive_leader_change() {
     let directory = TempDir::new().unwrap();
     let (mut nodes, addresses) = cluster(directory.path(), 3);
-    let before = enter(&nodes, "invoices").await.fence();
-    drop(enter(&nodes, "reports").await);
+    let before = enter_at_first(&nodes, "invoices").await.fence();
+    drop(enter_at_first(&nodes, "reports").await);
     let leader =
         nodes[0].election.current_term().expect("the node that granted the lock leads").leader;
     kill(nodes.remove(leader.index()).running).await;
-    let mut guard = enter(&nodes, "invoices").await;
+    let mut guard = enter_at_first(&nodes, "invoices").await;
     assert!(guard.fence() > before);
     let listener = TcpListener::bind(&addresses[leader.index()]).unwrap();
     let back = boot(directory.path(), leader.index(), listener, &addresses);
@@ -156,11 +156,11 @@ async fn named_locks_survive_leader_change() {
         attempts += 1;
         assert!(attempts < 100, "the lease is renewed");
         drop(granted);
-        guard = enter(&nodes, "invoices").await;
+        guard = enter_at_first(&nodes, "invoices").await;
     }
     let after = guard.fence();
     drop(guard);
-    assert!(other.enter().await.unwrap().fence() > after);
+    assert!(enter(&other).await.fence() > after);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -169,12 +169,12 @@ async fn isolated_node_loses_all_guards_with_reason() {
     let (mut nodes, _) = cluster(directory.path(), 3);
     let last = nodes.pop().unwrap();
     let guards =
-        [enter(std::slice::from_ref(&last), "a").await, last.lock("b").enter().await.unwrap()];
+        [enter_at_first(std::slice::from_ref(&last), "a").await, enter(&last.lock("b")).await];
     for node in nodes {
         kill(node.running).await;
     }
     for guard in &guards {
-        let why = guard.lost().await;
+        let why = in_time(guard.lost()).await;
         assert!(matches!(why, LossReason::LeaseExpired | LossReason::LeaderDeposed), "{why}");
     }
 }
@@ -183,7 +183,7 @@ async fn isolated_node_loses_all_guards_with_reason() {
 async fn node_stops_despite_waiter_and_holder() {
     let directory = TempDir::new().unwrap();
     let (nodes, _) = cluster(directory.path(), 1);
-    let guard = enter(&nodes, "invoices").await;
+    let guard = enter_at_first(&nodes, "invoices").await;
     let lock = nodes[0].lock("invoices");
     let waits = tokio::spawn(async move { lock.enter().await });
     let lock = nodes[0].lock.clone();
@@ -191,10 +191,10 @@ async fn node_stops_despite_waiter_and_holder() {
     for node in nodes {
         node.running.task.await.unwrap().unwrap();
     }
-    assert_eq!(guard.lost().await, LossReason::NodeStopped);
+    assert_eq!(in_time(guard.lost()).await, LossReason::NodeStopped);
     assert!(waits.await.unwrap().is_err() && lock.enter().await.is_err());
 }
 
-async fn enter(nodes: &[Node], name: &str) -> Guard {
-    nodes[0].lock(name).enter().await.unwrap()
+async fn enter_at_first(nodes: &[Node], name: &str) -> Guard {
+    enter(&nodes[0].lock(name)).await
 }

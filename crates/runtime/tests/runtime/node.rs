@@ -24,7 +24,8 @@ use tenure_trace::{Header, Service, TraceSource, Writer, merge_files};
 use tokio::sync::mpsc;
 
 use crate::{
-    Inside, Node, components, detector, enter_alone, kill, listeners, store, transport_settings,
+    Inside, Node, components, detector, enter, enter_alone, in_time, kill, listeners, store,
+    transport_settings,
 };
 
 fn ricart_agrawala(directory: &Path, trace_sinks: Vec<TraceSink>) -> Vec<Node> {
@@ -175,7 +176,7 @@ fn decoding_rejects_invalid_lock_names() {
 async fn cancelled_waiter_delays_no_other_user() {
     let directory = TempDir::new().unwrap();
     let nodes = ricart_agrawala(directory.path(), silent(2));
-    let guard = nodes[0].lock.enter().await.unwrap();
+    let guard = enter(&nodes[0].lock).await;
     let lock = nodes[1].lock.clone();
     let waiting = tokio::spawn(async move { lock.enter().await });
     tokio::task::yield_now().await;
@@ -185,7 +186,7 @@ async fn cancelled_waiter_delays_no_other_user() {
     // The node may still obtain the lock for the cancelled request. It then releases the lock at
     // once.
     for node in [&nodes[0], &nodes[1], &nodes[0]] {
-        drop(node.lock.enter().await.unwrap());
+        drop(enter(&node.lock).await);
     }
 }
 
@@ -198,7 +199,7 @@ async fn traces_contain_every_entry_and_message() {
     let nodes = ricart_agrawala(directory.path(), paths.iter().map(trace_sink).collect());
     for _ in 0..10 {
         for node in &nodes {
-            drop(node.lock.enter().await.unwrap());
+            drop(enter(&node.lock).await);
         }
     }
     for node in nodes {
@@ -226,21 +227,24 @@ async fn recovered_leader_leads_in_later_term() {
     kill(nodes.pop().unwrap().running).await;
     let second = leader(&mut nodes[0].election, ProcessId(1)).await;
     assert!(second > first);
-    drop(nodes[0].lock.enter().await.unwrap());
+    drop(enter(&nodes[0].lock).await);
     let listener = TcpListener::bind(&addresses[2]).unwrap();
     nodes.push(office(directory.path(), 2, listener, &addresses));
     let third = leader(&mut nodes[0].election, ProcessId(2)).await;
     assert!(third > second);
-    drop(nodes[2].lock.enter().await.unwrap());
+    drop(enter(&nodes[2].lock).await);
 }
 
 async fn leader(election: &mut ElectionHandle, leader: ProcessId) -> Term {
-    loop {
-        match election.current_term() {
-            Some(term) if term.leader == leader => return term,
-            _ => election.wait_for_term_change().await.unwrap(),
-        };
-    }
+    in_time(async {
+        loop {
+            match election.current_term() {
+                Some(term) if term.leader == leader => return term,
+                _ => election.wait_for_term_change().await.unwrap(),
+            };
+        }
+    })
+    .await
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -268,11 +272,11 @@ async fn superseded_node_loses_everything_at_once() {
     let Node { lock, mut election, running } = office(1, second);
     election.start_election().unwrap();
     leader(&mut election, ProcessId(1)).await;
-    let guard = lock.enter().await.unwrap();
+    let guard = enter(&lock).await;
     assert!(!guard.is_lost());
     let elsewhere = TcpListener::bind("127.0.0.1:0").unwrap();
     let (_mesh, _inbox) = Mesh::start(transport_settings(1, 99, elsewhere, &addresses)).unwrap();
-    assert!(matches!(guard.lost().await, LossReason::Evicted(_)));
+    assert!(matches!(in_time(guard.lost()).await, LossReason::Evicted(_)));
     let failure = running.task.await.unwrap().unwrap_err();
     assert!(matches!(failure, NodeFailure::Evicted(_)), "{failure}");
     assert_eq!(election.current_term(), None);
@@ -288,7 +292,7 @@ async fn unrenewed_lease_expires_and_guard_sends_no_exit() {
     let mut nodes = locks::<Lease>(config, directory.path(), silent(2));
     let mut attempts = 0;
     let guard = loop {
-        let guard = nodes[1].lock.enter().await.unwrap();
+        let guard = enter(&nodes[1].lock).await;
         tokio::time::sleep(Duration::from_millis(600)).await;
         if !guard.is_lost() {
             break guard;
@@ -298,7 +302,7 @@ async fn unrenewed_lease_expires_and_guard_sends_no_exit() {
         assert!(attempts < 100, "the lease is renewed");
     };
     nodes.remove(0).running.task.abort();
-    assert_eq!(guard.lost().await, LossReason::LeaseExpired);
+    assert_eq!(in_time(guard.lost()).await, LossReason::LeaseExpired);
     assert!(guard.is_lost());
     let waits = nodes[0].lock.clone();
     let waits = tokio::spawn(async move { waits.enter().await.is_ok() });
@@ -316,7 +320,7 @@ async fn node_stops_without_sending_if_save_fails() {
     let (silent, path) = (TraceSink::none(), directory.path());
     let node = Node::boot::<Coordinated<Bully>>(silent, config, path, 0, first, &addresses);
     let (mesh, mut inbox) = Mesh::start(transport_settings(1, 1, second, &addresses)).unwrap();
-    while !matches!(inbox.receive().await, Some(MeshEvent::PeerUp { .. })) {}
+    while !matches!(in_time(inbox.receive()).await, Some(MeshEvent::PeerUp { .. })) {}
     std::fs::rename(directory.path().join("0"), directory.path().join("gone")).unwrap();
     // An election saves a number, and this save fails. The node may already have stopped: it may
     // have started an election when the peer connected.
@@ -341,14 +345,14 @@ async fn undecodable_messages_have_no_effect() {
     let (second, first) = (listeners.pop().unwrap(), listeners.pop().unwrap());
     let mut node = office(directory.path(), 0, first, &addresses);
     let (mesh, mut inbox) = Mesh::start(transport_settings(1, 1, second, &addresses)).unwrap();
-    while !matches!(inbox.receive().await, Some(MeshEvent::PeerUp { .. })) {}
+    while !matches!(in_time(inbox.receive()).await, Some(MeshEvent::PeerUp { .. })) {}
     for length in 0..64_u8 {
         mesh.send(ProcessId(0), vec![length ^ 0xA5; usize::from(length)]).unwrap();
     }
     node.election.start_election().unwrap();
     // The peer sends nothing but invalid bytes, so the node becomes the leader.
     leader(&mut node.election, ProcessId(0)).await;
-    drop(node.lock.enter().await.unwrap());
+    drop(enter(&node.lock).await);
 }
 
 /// Sends messages in the name of P2 that can be decoded but contain impossible numbers. Checks that
@@ -369,7 +373,7 @@ async fn assert_impossible_numbers_are_rejected<E: Election>(
     let (liar, mut received) = Mesh::start(settings).unwrap();
     let third = office(2, sockets.next().unwrap());
     for _ in 0..2 {
-        while !matches!(received.receive().await, Some(MeshEvent::PeerUp { .. })) {}
+        while !matches!(in_time(received.receive()).await, Some(MeshEvent::PeerUp { .. })) {}
     }
     type Said<M> = with_detector::Message<(), coordinated::Message<M>>;
     for (place, message) in impossible.iter().enumerate() {
@@ -382,10 +386,13 @@ async fn assert_impossible_numbers_are_rejected<E: Election>(
     }
     for node in [&first, &third] {
         node.election.start_election().unwrap();
-        drop(node.lock.enter().await.unwrap());
-        while node.running.mesh_view.counts().implausible < impossible.len() as u64 {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
+        drop(enter(&node.lock).await);
+        in_time(async {
+            while node.running.mesh_view.counts().implausible < impossible.len() as u64 {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        })
+        .await;
     }
     drop((liar, received));
     for node in [first, third] {
@@ -394,7 +401,7 @@ async fn assert_impossible_numbers_are_rejected<E: Election>(
     let nodes: Vec<Node> = again().enumerate().map(|(me, socket)| office(me, socket)).collect();
     for node in &nodes {
         node.election.start_election().unwrap();
-        drop(node.lock.enter().await.unwrap());
+        drop(enter(&node.lock).await);
     }
     for node in nodes {
         node.stop().await.unwrap();

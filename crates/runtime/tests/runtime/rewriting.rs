@@ -12,7 +12,7 @@ use tenure_core::{Effects, Group, ProcessId, Protocol, Term};
 use tenure_runtime::{Store, TraceSink};
 use tokio::sync::mpsc::UnboundedReceiver;
 
-use crate::{copy_files, next_event, start_alone, store_alone};
+use crate::{copy_files, in_time, next_event, start_alone, store_alone};
 
 const TERM: Term = Term { number: 1, leader: ProcessId(0) };
 
@@ -201,9 +201,12 @@ async fn large_change_during_rewrite_loses_no_data() {
     for value in 3..40 {
         write(value).await;
     }
-    while path.join("state.next").exists() {
-        tokio::time::sleep(Duration::from_millis(1)).await;
-    }
+    in_time(async {
+        while path.join("state.next").exists() {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    })
+    .await;
     let sum = write(50).await;
     drop(commands);
     running.task.await.unwrap().unwrap();

@@ -9,7 +9,7 @@ use tenure_core::{ConstantEnvironment, Effects, Fence, Group, Input, Node, Proce
 use tenure_runtime::{RunningNode, Store, TraceSink};
 use tokio::sync::mpsc;
 
-use crate::{copy_files, kill, next_event, start_alone, store_alone};
+use crate::{copy_files, in_time, kill, next_event, start_alone, store_alone};
 
 /// A protocol that counts its commands in a saved list and emits each count.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -210,8 +210,12 @@ async fn rewrite_does_not_delay_steps() {
         assert_eq!(next(&mut events).await, number);
     }
     assert!(after_a_crash(directory.path()).len() > 30_000);
-    let whole = tokio::task::spawn_blocking(move || std::fs::read(pipe)).await.unwrap().unwrap();
+    // A thread of its own: the runtime would wait for a blocking task, even after the time limit.
+    let (sender, content) = tokio::sync::oneshot::channel();
+    std::thread::spawn(move || sender.send(std::fs::read(pipe)));
+    let whole = in_time(content).await.unwrap().unwrap();
     assert!(whole.starts_with(b"TENSTATE"), "the state file was being written");
-    let error = running.task.await.unwrap().expect_err("the content of the disk is unknown");
+    let ended = in_time(running.task).await.unwrap();
+    let error = ended.expect_err("the content of the disk is unknown");
     assert!(error.to_string().contains("state.next"), "{error}");
 }

@@ -479,23 +479,30 @@ mod full_disk {
     use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 
     use super::*;
+    use crate::skipped::report_skip;
 
     /// A small file system in memory, unmounted when dropped.
     struct SmallDisk(tempfile::TempDir);
 
     impl SmallDisk {
-        /// Creates the file system. Returns `None` if this user may not mount a file system.
+        /// Creates the file system. If this user may not mount a file system, prints a message and
+        /// returns `None`.
         fn new(bytes: u32) -> Option<SmallDisk> {
             let directory = tempfile::tempdir().expect("a directory");
             let options = std::ffi::CString::new(format!("size={bytes}")).expect("no zero byte");
             let flags = MountFlags::empty();
-            mount("tmpfs", directory.path(), "tmpfs", flags, Some(options.as_c_str())).ok()?;
-            Some(SmallDisk(directory))
+            match mount("tmpfs", directory.path(), "tmpfs", flags, Some(options.as_c_str())) {
+                Ok(()) => Some(SmallDisk(directory)),
+                Err(error) => {
+                    report_skip(&format!("the right to mount a file system: {error}"));
+                    None
+                }
+            }
         }
 
         /// Creates a second file system, in a sparse file on the small file system `self`. When
         /// `self` is full, the second file system reports a full disk, but only during a flush.
-        /// Returns `None` if the tools are missing or the user may not mount a file system.
+        /// If a tool or a loop device is missing, prints a message and returns `None`.
         fn disk_that_fills_up(&self) -> Option<LazyDisk> {
             let image = self.0.path().join("image");
             File::create(&image).and_then(|file| file.set_len(16 << 20)).expect("a sparse file");
@@ -505,9 +512,15 @@ mod full_disk {
                 command.args(words).args(paths).stderr(Stdio::null());
                 command.status().is_ok_and(|status| status.success())
             };
-            let made = done("mkfs.ext4", &["-q", "-F", "-O", "^has_journal"], &[&image])
-                && done("mount", &["-o", "loop"], &[&image, directory.path()]);
-            made.then_some(LazyDisk(directory))
+            if !done("mkfs.ext4", &["-q", "-F", "-O", "^has_journal"], &[&image]) {
+                report_skip("mkfs.ext4 (Debian: e2fsprogs)");
+                return None;
+            }
+            if !done("mount", &["-o", "loop"], &[&image, directory.path()]) {
+                report_skip("a loop device");
+                return None;
+            }
+            Some(LazyDisk(directory))
         }
 
         fn fill(&self) {
@@ -533,13 +546,8 @@ mod full_disk {
 
     #[test]
     fn failed_flush_is_a_failed_save() {
-        let small = SmallDisk::new(2 << 20);
-        let Some((disk, lazy)) =
-            small.and_then(|it| it.disk_that_fills_up().map(|lazy| (it, lazy)))
-        else {
-            let _ = writeln!(std::io::stderr(), "skipped: needs root and mkfs.ext4");
-            return;
-        };
+        let Some(disk) = SmallDisk::new(2 << 20) else { return };
+        let Some(lazy) = disk.disk_that_fills_up() else { return };
         let mut store = open(lazy.0.path()).expect("a store");
         store.save(b"before").expect("room for little");
         disk.fill();
@@ -552,11 +560,7 @@ mod full_disk {
 
     #[test]
     fn full_disk_is_reported_and_keeps_earlier_state() {
-        let Some(disk) = SmallDisk::new(64 << 10) else {
-            // The output shows that this was not tested.
-            let _ = writeln!(std::io::stderr(), "skipped: needs root");
-            return;
-        };
+        let Some(disk) = SmallDisk::new(64 << 10) else { return };
         let mut store = open(disk.0.path()).expect("a store");
         store.save(b"before").expect("room for little");
         let error = store.save(&vec![1; 1 << 20]).expect_err("the disk is full");

@@ -260,6 +260,8 @@ impl ResponseSize for TxnResult {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Instant;
+
     use futures_util::FutureExt;
     use http_body_util::BodyExt;
     use tenure_etcd::etcdserverpb as rpc;
@@ -270,7 +272,7 @@ mod tests {
     use crate::auth::caller::Caller;
     use crate::net::gateway;
     use crate::rpc::{kv, lease};
-    use crate::test_member::TestMember;
+    use crate::test_member::{TIME_LIMIT, TestMember};
 
     const LARGE: usize = 1 << 20;
 
@@ -359,8 +361,10 @@ mod tests {
         let caller = || Caller::new(member.member.clone(), Principal::Anonymous);
         let (writer, remover) = (caller(), caller());
         let mut write = Box::pin(kv::transact(writer.clone(), large_write(1)));
+        let started = Instant::now();
         while !has_key(&member, b"b") {
             assert!(write.as_mut().now_or_never().is_none());
+            assert!(started.elapsed() < TIME_LIMIT, "the write is not executed");
             tokio::task::yield_now().await;
         }
         assert!(write.as_mut().now_or_never().is_none(), "the response waits for the budget");
@@ -370,6 +374,7 @@ mod tests {
         let mut remove = Box::pin(kv::remove(remover.clone(), remove));
         while has_key(&member, b"a") {
             assert!(remove.as_mut().now_or_never().is_none());
+            assert!(started.elapsed() < TIME_LIMIT, "the deletion is not executed");
             tokio::task::yield_now().await;
         }
         assert!(remove.as_mut().now_or_never().is_none(), "the response waits for the budget");

@@ -58,28 +58,48 @@ fn response(leader_status: LeaderStatus) -> HealthCheckResponse {
 
 #[cfg(test)]
 mod tests {
+    use tenure_runtime::ports::reserve_address;
+    use tenure_store::Command;
     use tonic::Code;
 
     use super::*;
+    use crate::config::Config;
     use crate::test_member::TestMember;
+
+    async fn status_of(
+        member: &TestMember,
+        method: &str,
+        service: &str,
+    ) -> Result<ServingStatus, Code> {
+        let mut call = member.call(&format!("/grpc.health.v1.Health/{method}")).await;
+        call.send(&HealthCheckRequest { service: service.into() }).await;
+        call.end_requests();
+        let response: Result<Option<HealthCheckResponse>, Status> = call.next_response().await;
+        response
+            .map(|response| response.expect("a response").status())
+            .map_err(|status| status.code())
+    }
 
     #[tokio::test]
     async fn only_the_member_itself_is_a_known_service() {
         let member = TestMember::start();
-        let status_of = async |method: &str, service: &str| {
-            let mut call = member.call(&format!("/grpc.health.v1.Health/{method}")).await;
-            call.send(&HealthCheckRequest { service: service.into() }).await;
-            call.end_requests();
-            let response: Result<Option<HealthCheckResponse>, Status> = call.next_response().await;
-            response
-                .map(|response| response.expect("a response").status())
-                .map_err(|status| status.code())
-        };
-        assert_eq!(status_of("Check", "etcdserverpb.KV").await, Err(Code::NotFound));
-        assert_eq!(status_of("Watch", "etcdserverpb.KV").await, Ok(ServingStatus::ServiceUnknown));
+        let status_of = async |method| status_of(&member, method, "etcdserverpb.KV").await;
+        assert_eq!(status_of("Check").await, Err(Code::NotFound));
+        assert_eq!(status_of("Watch").await, Ok(ServingStatus::ServiceUnknown));
+    }
+
+    #[tokio::test]
+    async fn member_serves_only_with_a_leader() {
+        let leading = TestMember::start();
+        // A command is executed only by a leader.
+        leading.execute(Command::Grant { lease: 7, ttl: 600 }).await;
+        let members = ["a", "b", "c"].map(|name| format!("{name}=http://{}", reserve_address()));
+        let initial_cluster = Some(members.join(","));
+        let config = Config { name: "a".into(), initial_cluster, ..Config::default() };
+        let alone = TestMember::start_with(config);
         for method in ["Check", "Watch"] {
-            let status = status_of(method, "").await.expect("a status");
-            assert!(matches!(status, ServingStatus::Serving | ServingStatus::NotServing));
+            assert_eq!(status_of(&leading, method, "").await, Ok(ServingStatus::Serving));
+            assert_eq!(status_of(&alone, method, "").await, Ok(ServingStatus::NotServing));
         }
     }
 }

@@ -258,6 +258,7 @@ fn txn_if_equal(
 mod tests {
     use std::pin::Pin;
     use std::sync::Arc;
+    use std::time::{Duration, Instant};
 
     use futures_util::FutureExt;
     use tenure_store::{AccessChange, Permission, ROOT};
@@ -265,7 +266,7 @@ mod tests {
     use super::*;
     use crate::auth::caller::tests::member_with_users;
     use crate::member::Member;
-    use crate::test_member::TestMember;
+    use crate::test_member::{TIME_LIMIT, TestMember};
 
     type Acquiring = Pin<Box<dyn Future<Output = Result<(Claim, u64), RpcError>>>>;
 
@@ -296,8 +297,10 @@ mod tests {
 
     /// Polls a call that waits until another client has caused `is_done`.
     async fn poll_until(call: &mut Acquiring, is_done: impl Fn() -> bool) {
+        let started = Instant::now();
         while !is_done() {
             assert_eq!(call.as_mut().now_or_never(), None);
+            assert!(started.elapsed() < TIME_LIMIT);
             tokio::task::yield_now().await;
         }
     }
@@ -421,8 +424,10 @@ mod tests {
         execute(Command::Access(AccessChange::RevokeRole { user: bob, role })).await;
         execute(Command::Revoke { lease: HOLDER }).await;
         assert_eq!(waiting.await.err(), Some(Error::PermissionDenied.into()));
+        let started = Instant::now();
         while is_queued() {
-            tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+            assert!(started.elapsed() < TIME_LIMIT, "the claim stays in the queue");
+            tokio::time::sleep(Duration::from_millis(1)).await;
         }
     }
 

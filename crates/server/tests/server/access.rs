@@ -1,17 +1,20 @@
 //! Users and roles: which requests are allowed, and the errors of denied requests.
 
 use std::process::Stdio;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
 use crate::etcdctl::etcdctl;
 use crate::limits::metric;
-use crate::member::{Member, base64, eventually, follow, follow_with, get, post, post_as};
+use crate::member::{
+    Member, TIME_LIMIT, base64, eventually, follow, follow_with, get, post, post_as,
+};
 use crate::three::start_with_timeouts;
 
 /// Sends a request with `token`. Returns the gRPC code of the response, which is 0 after success,
 /// and the message of the error.
-fn result(member: &Member, token: &str, path: &str, body: &Value) -> (u64, String) {
+pub(crate) fn result(member: &Member, token: &str, path: &str, body: &Value) -> (u64, String) {
     let (status, response) = post_as(token, member.address, path, body).expect("a response");
     let (code, words) = (&response["code"], response["message"].as_str().unwrap_or_default());
     assert_eq!(status == 200, code.is_null(), "{status} {response}");
@@ -184,14 +187,71 @@ fn denials_inside_streams_are_counted() {
 }
 
 #[test]
+fn users_and_roles_are_read_and_deleted() {
+    let (_files, member) = Member::single();
+    enable_users(&member, "READWRITE");
+    let (bob, root) = (token(&member, "bob", "one"), token(&member, "root", "secret"));
+    let read = |token: &str, path: &str, body: Value| {
+        let response = post_as(token, member.address, &format!("/v3/auth/{path}"), &body);
+        let (status, response) = response.expect("a response");
+        assert_eq!(status, 200, "{path} {body}: {response}");
+        response
+    };
+    let (named, role) = (json!({ "name": "bob" }), json!({ "role": "jobs" }));
+    let permission =
+        json!({ "permType": "READWRITE", "key": base64("jobs/"), "range_end": base64("jobs0") });
+    // A user may read itself and its roles.
+    for token in [&bob, &root] {
+        assert_eq!(read(token, "user/get", named.clone())["roles"], json!(["jobs"]));
+        assert_eq!(read(token, "role/get", role.clone())["perm"], json!([permission]));
+    }
+    let denied = (7, "etcdserver: permission denied".to_owned());
+    for (path, body) in [
+        ("user/get", json!({ "name": "root" })),
+        ("role/get", json!({ "role": "root" })),
+        ("role/list", json!({})),
+        ("role/delete", role.clone()),
+        ("user/delete", named.clone()),
+    ] {
+        assert_eq!(result(&member, &bob, &format!("/v3/auth/{path}"), &body), denied, "{path}");
+    }
+    let roles = read(&root, "role/list", json!({}))["roles"].clone();
+    assert!(roles.as_array().is_some_and(|it| it.contains(&json!("jobs"))), "{roles}");
+    // Without its role, the user has no rights, but still exists.
+    read(&root, "role/delete", role.clone());
+    let roles = read(&root, "role/list", json!({}))["roles"].clone();
+    assert!(!roles.to_string().contains("jobs"), "{roles}");
+    let none = (9, "etcdserver: role name not found".to_owned());
+    assert_eq!(result(&member, &root, "/v3/auth/role/get", &role), none);
+    assert_eq!(result(&member, &root, "/v3/auth/role/delete", &role), none);
+    assert_eq!(result(&member, &bob, "/v3/kv/put", &key("jobs/a")), denied);
+    let roles = read(&root, "user/get", named.clone())["roles"].clone();
+    assert!(!roles.to_string().contains("jobs"), "{roles}");
+    read(&root, "user/delete", named.clone());
+    let none = (9, "etcdserver: user name not found".to_owned());
+    assert_eq!(result(&member, &root, "/v3/auth/user/get", &named), none);
+    assert_eq!(result(&member, &root, "/v3/auth/user/delete", &named), none);
+    assert_eq!(read(&root, "user/list", json!({}))["users"], json!(["root"]));
+    let again = json!({ "name": "bob", "password": "one" });
+    assert_eq!(result(&member, "", "/v3/auth/authenticate", &again).0, 3);
+    assert_eq!(result(&member, &bob, "/v3/kv/put", &key("jobs/a")).0, 16, "its token is invalid");
+    // Without root, no client could administer users.
+    let lost = (3, "etcdserver: invalid auth management".to_owned());
+    let root_user = json!({ "name": "root" });
+    assert_eq!(result(&member, &root, "/v3/auth/user/delete", &root_user), lost);
+}
+
+#[test]
 fn token_expires_and_rights_survive_a_crash() {
     let (files, member) = Member::configured("auth-token-ttl = 1");
     enable_users(&member, "READWRITE");
     let bob = token(&member, "bob", "one");
     let body = key("jobs/a");
     // Each use extends the token by another second.
+    let until = Instant::now() + TIME_LIMIT;
     let void = loop {
-        std::thread::sleep(std::time::Duration::from_millis(1100));
+        assert!(Instant::now() < until, "the token does not expire");
+        std::thread::sleep(Duration::from_millis(1100));
         match result(&member, &bob, "/v3/kv/put", &body) {
             (0, _) => {}
             other => break other,
@@ -260,7 +320,7 @@ fn etcdctl_manages_and_authenticates_users() {
 /// caller before it has applied all entries that were committed before its start.
 #[test]
 fn restarted_member_judges_no_rights_before_its_recovery() {
-    let (files, members) = start_with_timeouts([1_000; 3]);
+    let (files, members) = start_with_timeouts([3_000; 3]);
     for number in 0..25 {
         members[0].put(&format!("k/{number}"), "1");
     }
@@ -272,8 +332,10 @@ fn restarted_member_judges_no_rights_before_its_recovery() {
     let second = files.start(1);
     let address = second.address;
     // A valid token stays valid, although this member does not know its user yet.
+    let until = Instant::now() + TIME_LIMIT;
     let writer = std::thread::spawn(move || {
         loop {
+            assert!(Instant::now() < until, "the member serves no writes");
             let response = post_as(&bob, address, "/v3/kv/put", &key("jobs/a"));
             if let Some((status, response)) = response.filter(|(status, _)| *status != 503) {
                 return (status, response);

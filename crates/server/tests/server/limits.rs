@@ -7,10 +7,15 @@ use serde_json::json;
 
 use crate::member::{Files, Member, TIME_LIMIT, base64, eventually, get, post};
 
+/// Returns the value of a metric, which must exist. A series with a label is 0 if nothing has been
+/// counted for this label.
 pub(crate) fn metric(address: SocketAddr, name: &str) -> u64 {
     let (_, text) = get(address, "/metrics");
+    let family = name.split('{').next().expect("a name");
+    assert!(text.contains(&format!("# TYPE {family} ")), "no metric {name}: {text}");
     let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
-    line.unwrap_or("0").parse().expect("a number")
+    let value = line.or_else(|| name.contains('{').then_some("0"));
+    value.unwrap_or_else(|| panic!("no sample of {name}: {text}")).parse().expect("a number")
 }
 
 fn read_to_end(stream: &mut TcpStream) -> Vec<u8> {
@@ -75,6 +80,7 @@ fn idle_connection_closes_for_a_new_one_at_the_limit() {
     let member = Member::start(&files.files[0], 100, "");
     let asks = |_| {
         let mut stream = TcpStream::connect(member.address).expect("a listener");
+        stream.set_read_timeout(Some(TIME_LIMIT)).expect("a time");
         stream.write_all(b"GET /version HTTP/1.1\r\nhost: a\r\n\r\n").expect("an open connection");
         assert!(stream.read(&mut [0; 1000]).expect("a response") > 0);
         stream
@@ -212,6 +218,24 @@ fn rejects_large_response_with_its_reason() {
     assert_eq!(metric(member.address, "tenure_requests_rejected_total{code=\"8\"}"), 1);
     let read = member.ask("/v3/kv/txn", &reading(2));
     assert_eq!(read["responses"].as_array().map(Vec::len), Some(2));
+}
+
+#[test]
+fn large_response_that_is_not_read_is_dropped_and_counted() {
+    let (_files, member) = member_with_large_value();
+    let dropped = || metric(member.address, "tenure_answers_dropped_total");
+    assert_eq!(dropped(), 0);
+    let range = json!({ "request_range": { "key": base64("a") } });
+    let body = json!({ "success": vec![range; 60] }).to_string();
+    let mut stream = TcpStream::connect(member.address).expect("a listener");
+    let head = format!("POST /v3/kv/txn HTTP/1.0\r\ncontent-length: {}\r\n\r\n", body.len());
+    stream.write_all((head + &body).as_bytes()).expect("an open connection");
+    // The connection stays open, but the client reads only the beginning of the response.
+    stream.set_read_timeout(Some(TIME_LIMIT)).expect("a time");
+    assert!(stream.read(&mut [0; 1000]).expect("a response") > 0);
+    eventually("the response is dropped", || dropped() == 1);
+    eventually("its bytes are free", || metric(member.address, "tenure_answer_bytes") == 0);
+    drop(stream);
 }
 
 #[test]

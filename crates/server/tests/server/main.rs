@@ -7,6 +7,8 @@ mod authority;
 mod bytes;
 mod crash;
 mod dashboard;
+mod elections;
+mod errors;
 mod etcdctl;
 mod eviction;
 mod gateway;
@@ -23,6 +25,8 @@ mod process_state;
 mod prometheus;
 mod quota;
 mod sessions;
+#[path = "../../../../tests/support/skipped.rs"]
+mod skipped;
 mod streams;
 #[path = "../../../../tests/support/suspended.rs"]
 mod suspended;

@@ -12,14 +12,15 @@ use crate::three::{leader, start_with_timeouts};
 #[test]
 fn removal_that_leaves_no_majority_is_refused() {
     at_the_same_time(["KILL", "STOP"], |signal| {
-        let (_files, mut members) = start_with_timeouts([1_000; 3]);
+        let (_files, mut members) = start_with_timeouts([3_000; 3]);
         members[0].put("a", "1");
         let down = members.remove((leader(&members) + 1) % 3);
         let other = members.iter().position(|it| !it.is_leader()).expect("a follower");
         let (healthy, failed) = (members[other].id(), down.id());
         down.signal(signal);
-        // A suspended member keeps its connections, so only its silence shows that it is down.
-        std::thread::sleep(std::time::Duration::from_secs(2));
+        // A suspended member keeps its connections, so only its silence for an election timeout
+        // shows that it is down.
+        std::thread::sleep(std::time::Duration::from_secs(4));
         let refused = json!("etcdserver: unhealthy cluster");
         for member in &members {
             eventually("the leader refuses the removal", || {

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use crate::member::{Member, base64, eventually, follow, get, post};
+use crate::three::led_by_first_member;
 
 pub(crate) fn document(name: &str) -> PathBuf {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs")).join(name)
@@ -157,6 +158,50 @@ fn histograms_record_waits_holds_commits_renewals_and_watches() {
     eventually("the event is recorded", || value(&member, "tenure_watch_lag_seconds_count") == 1.0);
     let saves = value(&member, "tenure_saves_total");
     assert!(value(&member, "tenure_fsync_seconds_count") >= saves, "{saves}");
+}
+
+#[test]
+fn gauges_describe_a_known_store() {
+    let (_files, [first, second, third]) = led_by_first_member();
+    // Revision 3. The first member has put `a` in revision 2.
+    first.put("b", "1");
+    for lease in [7, 8] {
+        first.ask("/v3/lease/grant", &json!({ "ID": lease, "TTL": 600 }));
+    }
+    let request = |lease: u64| json!({ "name": base64("jobs"), "lease": lease });
+    first.ask("/v3/lock/lock", &request(7));
+    let address = first.address;
+    let waiter = std::thread::spawn(move || post(address, "/v3/lock/lock", &request(8)));
+    first.wait_for_claims("jobs", 2);
+    first.ask("/v3/kv/compaction", &json!({ "revision": "3" }));
+    // A linearizable read makes the other members apply these entries.
+    [&second, &third].iter().for_each(|it| drop(it.get("a")));
+    for (member, is_leader) in [(&first, 1.0), (&second, 0.0), (&third, 0.0)] {
+        for (name, expected) in [
+            ("etcd_server_is_leader", is_leader),
+            ("etcd_server_has_leader", 1.0),
+            ("tenure_revision", 5.0),
+            ("tenure_compacted_revision", 3.0),
+            ("tenure_keys", 4.0),
+            ("tenure_leases", 2.0),
+            ("tenure_queues", 1.0),
+            // The call waits at the first member.
+            ("tenure_waiting", is_leader),
+            ("tenure_claims_holding", 1.0),
+            ("tenure_claims_waiting", 1.0),
+        ] {
+            assert_eq!(value(member, name), expected, "{name}");
+        }
+    }
+    eventually("both state the same index", || {
+        let status = first.status();
+        let index = status["raftAppliedIndex"].as_str().and_then(|it| it.parse().ok());
+        index.is_some_and(|index: f64| index == value(&first, "tenure_applied_index"))
+    });
+    first.ask("/v3/lease/revoke", &json!({ "ID": 7 }));
+    let granted = waiter.join().expect("a client").expect("a response");
+    assert_eq!(granted.0, 200, "{granted:?}");
+    assert_eq!(value(&first, "tenure_waiting"), 0.0);
 }
 
 #[test]

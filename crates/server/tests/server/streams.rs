@@ -292,12 +292,12 @@ async fn open_streams_end_when_users_are_reenabled() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn renewal_does_not_revive_an_expired_token() {
-    // Each use extends the token for three seconds. The last use is a request of the streams.
-    let (_files, member) = Member::configured("auth-token-ttl = 3");
+    // Each use extends the token for eight seconds. The last use is a request of the streams.
+    let (_files, member) = Member::configured("auth-token-ttl = 8");
     with_users(&member);
     let bob = token(&member, "bob", "one");
     let streams = Streams::open(&member, &bob).await;
-    tokio::time::sleep(Duration::from_millis(4500)).await;
+    tokio::time::sleep(Duration::from_millis(9_500)).await;
     streams.assert_rejected().await;
     let put = json!({ "key": base64("jobs/a") });
     assert_eq!(post_as(&bob, member.address, "/v3/kv/put", &put).map(|it| it.0), Some(401));
@@ -306,13 +306,13 @@ async fn renewal_does_not_revive_an_expired_token() {
 /// Code and message of an error.
 type Failure = (i32, String);
 
-/// Sends a request with a deadline of four seconds, and returns the error that ends the call.
+/// Sends a request with a deadline of eight seconds, and returns the error that ends the call.
 async fn failure_at_deadline(
     connection: &Connection,
     path: &str,
     message: &dyn Sendable,
 ) -> Failure {
-    let mut call = connection.call(path, &[("grpc-timeout", "4S")]).await;
+    let mut call = connection.call(path, &[("grpc-timeout", "8S")]).await;
     message.send(&mut call);
     loop {
         match call.next::<()>().await {
@@ -375,7 +375,7 @@ async fn check_undecided_calls() {
     let address = members[1].address;
     let json = std::thread::spawn(move || {
         let body = json!({ "key": base64("a") });
-        follow_with(&[("Grpc-Timeout", "4S")], address, "/v3/kv/put", &body).next()
+        follow_with(&[("Grpc-Timeout", "8S")], address, "/v3/kv/put", &body).next()
     });
     let txn = put_of("a");
     let (put, delete, txn, grant, left, lock, range, elected) = tokio::join!(

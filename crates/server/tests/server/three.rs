@@ -267,7 +267,7 @@ fn stopped_follower_delays_no_writes_and_catches_up() {
 #[test]
 fn leader_is_removed_through_any_member() {
     // The removal is requested only once, so no election may occur meanwhile.
-    let (_files, mut members) = start_with_timeouts([1_000; 3]);
+    let (_files, mut members) = start_with_timeouts([3_000; 3]);
     members[0].put("a", "1");
     // The first request goes to a follower of three members, and the second one to the leader of
     // the remaining two.

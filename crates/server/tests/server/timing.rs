@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use crate::limits::metric;
 use crate::member::{Files, Member, TIME_LIMIT, at_the_same_time, base64, eventually, post};
+use crate::skipped::report_skip;
 use crate::three::{HOUR, SOON, leader, start_led_by_first, start_with_timeouts};
 
 /// Starts a thread that writes to a member until `stop` is set. The thread returns the responses of
@@ -133,7 +134,7 @@ fn check_renewed_lease() {
         let since = Instant::now();
         let renewed = members[1].ask("/v3/lease/keepalive", &json!({ "ID": lease }));
         assert_eq!(renewed["result"]["TTL"], TTL.to_string(), "{renewed}");
-        transfer_leadership(&members);
+        eventually("another member leads", || transfer_leadership(&members));
         let (left, passed) = (seconds_left(&members[0], &lease), since.elapsed().as_secs());
         // Both numbers are rounded down.
         assert!(left + passed as i64 + 2 >= TTL as i64, "{left} s left after {passed} s");
@@ -147,11 +148,11 @@ fn lease_expires_despite_frequent_leader_changes() {
     let mut moves = 0;
     while seconds_left(&members[0], &lease) >= 0 {
         std::thread::sleep(Duration::from_millis(1_300));
-        moves += u32::from(transfer_leadership(&members));
+        eventually("another member leads", || transfer_leadership(&members));
+        moves += 1;
         assert!(since.elapsed() < TIME_LIMIT, "the lease exists after {moves} moves");
     }
-    assert!(since.elapsed() >= Duration::from_secs(3));
-    assert!(moves > 0, "the leader never changed");
+    assert!(since.elapsed() >= Duration::from_secs(3), "after {moves} moves");
 }
 
 /// Child process that makes each flush of a member take five seconds longer. It ends when this
@@ -159,16 +160,26 @@ fn lease_expires_despite_frequent_leader_changes() {
 struct SlowDisk(std::process::Child);
 
 impl SlowDisk {
+    /// Slows down a member. If this is impossible on this machine, prints a message and returns
+    /// `None`.
     fn of(member: &Member) -> Option<SlowDisk> {
         let delay = "inject=fdatasync,fsync:delay_enter=5000000";
         let id = member.process_id().to_string();
         let mut strace = Command::new("strace");
         strace.args(["-f", "-e", "trace=fdatasync,fsync", "-e", delay, "-o", "/dev/null"]);
-        let strace = strace.args(["-p", &id]).stderr(Stdio::piped()).spawn();
-        let mut slow = SlowDisk(strace.ok()?);
+        let Ok(strace) = strace.args(["-p", &id]).stderr(Stdio::piped()).spawn() else {
+            report_skip("strace");
+            return None;
+        };
+        let mut slow = SlowDisk(strace);
         let mut line = String::new();
-        BufReader::new(slow.0.stderr.take()?).read_line(&mut line).ok()?;
-        line.contains("attached").then_some(slow)
+        let mut errors = BufReader::new(slow.0.stderr.take().expect("its errors"));
+        errors.read_line(&mut line).expect("a line");
+        if !line.contains("attached") {
+            report_skip(&format!("the right to trace a process: {}", line.trim_end()));
+            return None;
+        }
+        Some(slow)
     }
 }
 
@@ -198,9 +209,7 @@ fn check_slow_disks(at_the_leader: bool) {
         .map(|member| &members[member])
         .collect();
     let slowed: Option<Vec<_>> = slow.iter().map(|it| SlowDisk::of(it)).collect();
-    let Some(slowed) = slowed else {
-        return eprintln!("skipped: needs strace, and the right to trace a process");
-    };
+    let Some(slowed) = slowed else { return };
     let saves = |member: &&Member| metric(member.address, "tenure_saves_total");
     let before: Vec<u64> = slow.iter().map(saves).collect();
     // The write may time out on a busy machine. The test only requires that the leader stays.

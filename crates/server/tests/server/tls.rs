@@ -6,6 +6,7 @@ use std::process::{Command, Output};
 use crate::authority::authority;
 use crate::limits::metric;
 use crate::member::{Files, Member, at_the_same_time, eventually};
+use crate::skipped::report_skip;
 
 /// Arguments of a client that the member must reject.
 const REFUSED_ARGUMENTS: &str = "get refused";
@@ -32,7 +33,7 @@ fn tls_requires_a_client_certificate_and_reloads_files() {
         .and_then(|()| authority(folder, "other", "stranger"))
         .is_none()
     {
-        return eprintln!("skipped: needs openssl");
+        return report_skip("openssl");
     }
     let at = |name: &str| folder.join(name).display().to_string();
     files.edit(0, |text| {
@@ -46,7 +47,7 @@ fn tls_requires_a_client_certificate_and_reloads_files() {
     let member = files.start(0);
     let known = "--cacert ca.pem --cert own.pem --key own.key";
     let Some(put) = etcdctl(folder, &member, known, "put a 1") else {
-        return eprintln!("skipped: needs etcdctl (Debian: etcd-client)");
+        return report_skip("etcdctl (Debian: etcd-client)");
     };
     let response = |output: &Output| String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(put.status.success(), "{}", response(&put));

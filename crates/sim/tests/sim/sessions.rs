@@ -211,14 +211,17 @@ fn impossible_intervention_changes_nothing() {
     assert_eq!((report, text(&buffer)), traced(&simulation));
 }
 
+/// Delays a message of a FIFO link at each moment at which one is in transit.
 #[test]
 fn delayed_message_keeps_fifo_order() {
-    for seed in 0..20 {
+    let mut checked = 0;
+    for (seed, moment) in (0..5).flat_map(|seed| (1..60).map(move |moment| (seed, moment))) {
         let mut settings = Settings { seed, workload: Workload::entries(4), ..Settings::new(3) };
         settings.network.order = Some(ChannelOrder::Fifo);
         let config = ricart_agrawala::Config::default();
         let simulation = simulation::<RicartAgrawala>(config, settings);
-        let ran = steered(&simulation, &["4 delay p1→p2 by 3", "20 delay p1→p2 by 5"]);
+        let delay = format!("{moment} delay p1→p2 by 5");
+        let ran = steered(&simulation, &[&delay]);
         if let Err(InterventionError::Impossible(_)) = ran {
             continue;
         }
@@ -229,8 +232,11 @@ fn delayed_message_keeps_fifo_order() {
                 received.push(line["data"]["number"].as_u64().unwrap());
             }
         }
-        assert!(received.len() > 4 && received.is_sorted(), "seed {seed}: {received:?}");
+        let context = format!("seed {seed}, {delay}: {received:?}");
+        assert!(received.len() > 4 && received.is_sorted(), "{context}");
+        checked += 1;
     }
+    assert!(checked >= 20, "a message was delayed in {checked} runs");
 }
 
 #[test]

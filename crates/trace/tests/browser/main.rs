@@ -21,11 +21,12 @@ use tenure_trace::{
 
 /// Script that returns the elements that are cut. An element is cut if it exceeds the window, or if
 /// its content overflows and cannot be scrolled. The signs of the legend may exceed their boxes.
-const CUT: &str = "Array.from(document.querySelectorAll('body, body *:not(#legend i, #boxes *)'))
+const CUT: &str = "(document.querySelector('body *') ? [] : ['an empty page'])
+    .concat(Array.from(document.querySelectorAll('body, body *:not(#legend i, #boxes *)'))
     .filter((each) => each.getBoundingClientRect().right > document.documentElement.clientWidth
         || (each.scrollWidth > each.clientWidth + 1 && each.clientWidth > 0
             && getComputedStyle(each).overflowX !== 'auto'))
-    .map((each) => each.id || each.tagName)";
+    .map((each) => each.id || each.tagName))";
 const READY: &str = "window.viewer";
 /// Trace in which two processes are inside Lamport's lock at the same time, because links reorder
 /// messages.

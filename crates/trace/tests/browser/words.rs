@@ -23,6 +23,7 @@ const OVER: &str = "(() => {
     };
     picture.draw(picture);
     delete marks.text;
+    if (words.length === 0) return ['no text'];
     const cut = words.filter(([, left]) => left < gutter).map(([label]) => `${label} is cut`);
     for (const step of picture.crowned) {
         const [x, y] = [picture.x(step), picture.y(picture.trace.at[step]) - 20];

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use tenure_prove::Solver;
 
+use crate::skipped::report_skip;
+
 /// Time limit of a query. Each query of these tests is decided much sooner, unless the machine is
 /// busy.
 const QUERY_TIMEOUT: Duration = Duration::from_secs(300);
@@ -15,7 +17,7 @@ pub(crate) fn solver(name: &str) -> Option<Solver> {
     let found =
         Solver::from_path(Path::new(name)).ok().map(|it| it.with_query_timeout(QUERY_TIMEOUT));
     if found.is_none() {
-        eprintln!("skipped: needs {name}");
+        report_skip(name);
     }
     found
 }

@@ -164,7 +164,7 @@ impl Trial {
                 sleep(Duration::from_millis(20)).await;
             }
         };
-        let _ = timeout(MAX_DURATION, arrival).await;
+        let _ = timeout(EVENT_TIMEOUT, arrival).await;
         let rejected = rejections();
         for (index, node) in nodes.into_iter().enumerate() {
             let ended = timeout(EVENT_TIMEOUT, node.stop()).await;
@@ -189,10 +189,12 @@ impl Trial {
 
     async fn wait_for_faults(&self, faults: &FaultSource) {
         let (started, mut sent, mut last) = (Instant::now(), 0, Instant::now());
-        while sent < self.max_messages
-            && (sent == 0 || last.elapsed() < MAX_IDLE_TIME)
-            && started.elapsed() < MAX_DURATION
-        {
+        // A busy machine may need long until the first message.
+        let goes_on = |sent: usize, last: Instant| match sent {
+            0 => started.elapsed() < EVENT_TIMEOUT,
+            _ => last.elapsed() < MAX_IDLE_TIME && started.elapsed() < MAX_DURATION,
+        };
+        while sent < self.max_messages && goes_on(sent, last) {
             sleep(Duration::from_millis(20)).await;
             let now = faults.count();
             if now > sent {

@@ -4,6 +4,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::time::Duration;
 
 use tenure_core::ProcessId;
+use tenure_runtime::ports::reserve_address;
 use tenure_runtime::transport::frame::{
     BootId, Frame, FrameDecoder, Hello, HelloContent, Introduction,
 };
@@ -29,11 +30,10 @@ pub(crate) struct Ports {
 
 impl Ports {
     pub(crate) fn of(size: usize) -> Ports {
-        let bind = |_| TcpListener::bind("127.0.0.1:0").expect("a port");
-        let listeners: Vec<_> = (0..size).map(bind).collect();
-        let address = |listener: &TcpListener| listener.local_addr().expect("an address");
-        let addresses = listeners.iter().map(address).collect();
-        Ports { listeners: listeners.into_iter().map(Some).collect(), addresses }
+        // The ports stay reserved, so that a process can listen again.
+        let addresses: Vec<_> = (0..size).map(|_| reserve_address()).collect();
+        let bind = |address| Some(TcpListener::bind(address).expect("a reserved port"));
+        Ports { listeners: addresses.iter().map(bind).collect(), addresses }
     }
 
     /// Returns the settings of process `me`. Each call for the same process returns the same port.

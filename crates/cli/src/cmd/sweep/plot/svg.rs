@@ -395,7 +395,7 @@ mod tests {
         };
         let svg = draw(&wide);
         assert!(svg.contains(", logarithmic"), "{svg}");
-        assert!(height(&svg) < Some(BOTTOM - 1.0), "{svg}");
+        assert!(height(&svg).is_some_and(|it| it < BOTTOM - 1.0), "{svg}");
         wide.panels[0].lines[0][0].interval = Some((-5.0, 15.0));
         assert_eq!(draw(&wide).matches("h6.0").count(), 1, "the lower end is not drawn");
     }
