@@ -223,12 +223,9 @@ fn starts_by_the_manifest_of_kubeadm(is_sealed: bool) {
 
 #[test]
 fn manifest_of_kubeadm_starts() {
+    // The dependencies of these tests enable TLS in the command, without its feature `tls`.
     starts_by_the_manifest_of_kubeadm(false);
-    if cfg!(feature = "tls") {
-        starts_by_the_manifest_of_kubeadm(true);
-    } else {
-        eprintln!("skipped: certificates need the feature tls");
-    }
+    starts_by_the_manifest_of_kubeadm(true);
 }
 
 #[test]

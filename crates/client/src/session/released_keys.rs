@@ -174,7 +174,7 @@ mod tests {
             channel.transact(create).await.expect("a response");
             let deleted = async { while existing().await.len() > 1 {} };
             timeout(STEP_TIMEOUT, deleted).await.expect("the released keys are deleted");
-            assert_eq!(existing().await, [other.clone()]);
+            assert_eq!(existing().await, std::slice::from_ref(&other));
         }
         // The background task ends with the session, and does not keep it alive.
         let task = Arc::downgrade(&released_keys);

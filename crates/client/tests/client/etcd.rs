@@ -10,7 +10,7 @@ use tenure_runtime::ports::reserve_address;
 use tokio::time::sleep;
 
 use crate::relay::Relay;
-use crate::service::{STEP_TIMEOUT, base64, http_response, joined, spawn_with, within};
+use crate::service::{base64, http_response, joined, spawn_with, within};
 use crate::skipped::report_skip;
 
 /// A process of etcd, which is killed when this value is dropped.

@@ -208,8 +208,8 @@ fn tail_drops_incomplete_line_that_writer_replaces() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("p1.ndjson");
     let line = |kind: RecordKind| serde_json::to_string(&record(1, 0, 1, kind)).unwrap() + "\n";
-    let first = line(entered(Fence(1, 0)));
-    fs::write(&path, [&first[..], &line(enter())[..30]].concat()).unwrap();
+    let (first, torn) = (line(entered(Fence(1, 0))), line(enter()));
+    fs::write(&path, [&first, &torn[..torn.len() - 5]].concat()).unwrap();
     let (mut tail, mut view) = (TraceTail::new(&path), LiveView::new(1));
     tail.read_into(&mut view).unwrap();
     assert_eq!(view.snapshot(at(2)).processes[0].lock, "inside");
