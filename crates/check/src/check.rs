@@ -197,7 +197,7 @@ impl<P: Checkable> Check<P> {
     }
 
     /// Makes each step take a whole number of units within `duration` in synchronous time: see
-    /// [`ModelConfig::step`](crate::ModelConfig::step).
+    /// [`ModelConfig::step_duration`](crate::ModelConfig::step_duration).
     pub fn steps_lasting(mut self, duration: RangeInclusive<u32>) -> Self {
         self.plan.config.model.step_duration = duration;
         self

@@ -63,7 +63,7 @@ pub struct ModelConfig {
     /// time is asynchronous: a message may arrive at any moment.
     pub latency: Option<RangeInclusive<u32>>,
     /// True if all processes step together in rounds of one unit of time. [`Self::latency`] must
-    /// then be one unit, and [`Self::step`] must be zero.
+    /// then be one unit, and [`Self::step_duration`] must be zero.
     ///
     /// Users issue their commands as soon as they can, so all users start in the same round. A
     /// process can crash while it sends the messages of a round. Any of these messages may then be

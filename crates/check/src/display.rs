@@ -112,9 +112,9 @@ impl fmt::Display for Report {
     }
 }
 
-/// Writes the counterexample with its diagram. The precision of the format limits the width of the
-/// diagram: `{:.60}` means 60 columns. Without a precision, the width is not limited. A run without
-/// steps has no diagram.
+/// Writes the counterexample with its diagram. The precision of the format limits the width of
+/// the diagram: `{:.60}` means at most 60 columns. A precision below 40 counts as 40. Without a
+/// precision, the width is not limited. A run without steps has no diagram.
 impl fmt::Display for Counterexample {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (property, length, kind) = (&self.property, self.length(), self.kind.name());

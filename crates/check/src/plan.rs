@@ -57,10 +57,10 @@ pub(crate) enum PropertyCheckKind {
     DeadlockFreedom,
     /// Checks that every process that waits for a lock eventually enters.
     StarvationFreedom,
-    /// Evaluates the expression at this index of [`CheckConfig::custom`] in every state.
+    /// Evaluates the expression at this index of [`CheckConfig::custom_properties`] in every state.
     CustomSafety(usize),
     /// Checks that every fair run satisfies the expression at this index of
-    /// [`CheckConfig::custom`].
+    /// [`CheckConfig::custom_properties`].
     CustomLiveness(usize),
 }
 

@@ -70,7 +70,7 @@ pub struct Report {
     pub swarm: Option<SwarmCoverage>,
 }
 
-/// Measured bypass bound of a lock. It is exact unless [`Self::at_least`] is true.
+/// Measured bypass bound of a lock. It is exact unless [`Self::is_lower_bound`] is true.
 #[derive(Clone, Debug)]
 pub struct BypassBound {
     /// Greatest number of entries by one process during one wait of another process.
@@ -166,7 +166,7 @@ impl Counterexample {
         self.run.length()
     }
 
-    /// Returns the input of each counted step in words: see [`StepwiseDescription::steps`].
+    /// Returns the input of each counted step in words: see [`StepwiseDescription::step_inputs`].
     pub fn step_inputs(&self) -> Vec<String> {
         self.run.step_inputs()
     }

@@ -83,7 +83,7 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// As [`Client::connect_as`], but neither [`ClientError::InvalidEndpoint`] nor
+    /// As [`Client::connect_with`], but neither [`ClientError::InvalidEndpoint`] nor
     /// [`ClientError::MissingCertificates`].
     pub async fn wait_until_connected(&self) -> Result<(), ClientError> {
         self.channel.connect(INITIAL_ACCEPT_TIMEOUT).await.map(drop)

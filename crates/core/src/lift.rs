@@ -9,7 +9,7 @@ use crate::protocol::{Effects, Protocol};
 use crate::time::{Delay, LocalTime};
 
 /// The [`Effects`] of a child protocol `Q` that runs inside a parent protocol `P`. Created by
-/// [`Effects::lift`].
+/// [`Effects::run_child`].
 ///
 /// Messages and timers of the child are converted and passed to the effects of the parent
 /// immediately, in order. Events of the child are collected for the parent to handle.

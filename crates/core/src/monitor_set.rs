@@ -202,7 +202,7 @@ pub struct MonitorConfig {
 pub struct MutexMonitorSet {
     /// Up to three monitors. The first allows one process inside. The second allows *k* processes
     /// inside, and exists if *k* is more than one and the lock has no conflict graph. The third is
-    /// strict, and exists if [`MonitorConfig::strict`] is true.
+    /// strict, and exists if [`MonitorConfig::judges_strict_exclusion`] is true.
     exclusion: Vec<MonitorRun<MutualExclusion>>,
     /// Monitor of the conflict graph: no two neighbours in this graph are inside the critical
     /// section at the same time. `None` if the lock has no conflict graph.

@@ -361,7 +361,8 @@ impl<'a, P: Protocol, E> Step<'a, P, E> {
         &mut self.node.batch.environment
     }
 
-    /// Declares that the change [`Step::unsaved`] is durable, and returns the effects of the step.
+    /// Declares that the change [`Step::unsaved_change`] is durable, and returns the effects of the
+    /// step.
     ///
     /// # Panics
     ///

@@ -91,9 +91,9 @@ pub trait Protocol: Clone + Debug + Eq + Hash + Sized + Send + Sync + 'static {
         (stable != *saved).then_some(stable)
     }
 
-    /// Returns the part of [`Protocol::unsaved`] that must be durable before the effects of a step
-    /// leave, or `None` if nothing is urgent. This part is itself a valid change. The default is
-    /// the complete change.
+    /// Returns the part of [`Protocol::unsaved_change`] that must be durable before the effects of
+    /// a step leave, or `None` if nothing is urgent. This part is itself a valid change. The
+    /// default is the complete change.
     ///
     /// A runner saves the rest of the change later, in the background. For example, a log replaces
     /// saved entries by a snapshot. The effects need not wait until the snapshot is durable,
@@ -104,8 +104,8 @@ pub trait Protocol: Clone + Debug + Eq + Hash + Sized + Send + Sync + 'static {
         self.unsaved_change(saved)
     }
 
-    /// True if [`Protocol::unsaved`] and [`Protocol::urgent_change`] can return different changes.
-    /// If false, a runner skips the extra comparison with the saved state.
+    /// True if [`Protocol::unsaved_change`] and [`Protocol::urgent_change`] can return different
+    /// changes. If false, a runner skips the extra comparison with the saved state.
     const DEFERS_SAVES: bool = false;
 
     /// Applies a change to the saved state.
@@ -286,7 +286,8 @@ pub trait Effects<P: Protocol> {
     /// Returns an effects sink for a child protocol `Q` that runs inside this protocol. The sink
     /// converts each effect of the child to an effect of this protocol. `message` converts
     /// messages, `timer` converts timers, and `event` converts events. If `event` returns `None`,
-    /// the event is dropped. If this protocol must handle the events itself, use [`Effects::lift`].
+    /// the event is dropped. If this protocol must handle the events itself, use
+    /// [`Effects::run_child`].
     fn child_effects<Q: Protocol, M, T, E>(
         &mut self,
         message: M,

@@ -8,8 +8,9 @@ use alloc::vec::Vec;
 use crate::card::{Card, ChannelOrder, CrashModel, DetectorClass, Timing};
 use crate::property::Property;
 
-/// Conditions that a group runs under: timing, channels and faults. [`Card::system_model`] returns
-/// the timing and the channel order that an algorithm assumes, without any fault.
+/// Conditions that a group runs under: timing, channels and faults.
+/// [`Card::fault_free_system_model`] returns the timing and the channel order that an algorithm
+/// assumes, without any fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SystemModel {
     /// Assumptions about time.
@@ -23,7 +24,7 @@ pub struct SystemModel {
     /// True if the network may be partitioned. Messages between the parts are lost.
     pub partition: bool,
     /// True if a partition that never ends may separate a process from a majority.
-    /// [`crashed`](SystemModel::crashed) includes such a process.
+    /// [`max_unavailable`](SystemModel::max_unavailable) includes such a process.
     pub cut_off: bool,
     /// True if a process may be down from the start.
     pub down: bool,

@@ -99,7 +99,8 @@ pub enum WorkloadKind {
     Other,
 }
 
-/// Number of messages that theory predicts per unit of work: an entry, an election or an agreement.
+/// Number of messages that theory predicts for one unit of work: one entry into the critical
+/// section, one election or one agreement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Prediction {
     /// Meaning of the predicted number: exact, a mean, or a bound.

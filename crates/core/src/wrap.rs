@@ -9,7 +9,7 @@ use crate::time::{Delay, LocalTime};
 /// The [`Effects`] of a child protocol `Q` inside a parent protocol `P`. Each effect of the child
 /// is immediately mapped to an effect of the parent. An event of the child may also be dropped.
 ///
-/// Created by [`Effects::wrap`].
+/// Created by [`Effects::child_effects`].
 pub struct WrapEffects<'a, F, P, Q, M, T, E> {
     outer: &'a mut F,
     message: M,

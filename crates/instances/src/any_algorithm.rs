@@ -65,7 +65,7 @@ pub trait AnyAlgorithm: Send + Sync {
     ///
     /// # Errors
     ///
-    /// The same [`CheckError`] as [`tenure_check::Check::walk`].
+    /// The same [`CheckError`] as [`tenure_check::Check::visit_reachable_states`].
     fn walk(
         &self,
         config: &CheckConfig,

@@ -67,7 +67,8 @@ pub trait Application<P: Protocol>: Send + 'static {
 
     /// Returns true if a leader continues to lead during a handover, until another process takes
     /// over. Returns false if the leader gives up leadership at the start of the handover.
-    /// [`handover_command`](Application::handover_command) returns the command that begins a handover.
+    /// [`handover_command`](Application::handover_command) returns the command that begins a
+    /// handover.
     fn keeps_leading_during_handover(&self) -> bool {
         false
     }

@@ -55,8 +55,8 @@ pub enum LossReason {
     /// cut it off from the leader or from a quorum.
     #[error("the lease expired because it was not renewed in time")]
     LeaseExpired,
-    /// The lease expired after the leader at the time of the entry was deposed. No new leader
-    /// confirmed the lease in time.
+    /// The leader under which this lock was acquired was deposed, and no new leader confirmed the
+    /// lease before it expired.
     #[error("the lease expired because its leader was deposed and no new leader confirmed it")]
     LeaderDeposed,
     /// Peers reject this node permanently, usually because a newer boot of its process has replaced

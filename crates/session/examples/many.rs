@@ -20,7 +20,7 @@ fn name(place: u64) -> u64 {
 }
 
 fn main() {
-    let mut lessor = Lessor::new(CheckpointInterval { ttl_divisor: 1, min_length: 1 });
+    let mut lessor = Lessor::new(CheckpointInterval { count: 1, min_length: 1 });
     let mut timers = Timers::default();
     let grants = measure(|| {
         for place in 0..LEASES {

@@ -18,11 +18,13 @@ use crate::store::Store;
 /// the entry of the key in one queue.
 const KEY_BYTES: usize = 320;
 
-/// Number of bytes that the quota counts for each further queue that may contain a key. There is
-/// one such queue for each slash after the first, up to
-/// [`MAX_NAME_SLASHES`](crate::MAX_NAME_SLASHES). The quota counts these bytes even if there is no
-/// such queue. Otherwise one command could add queues that contain many existing keys, and exceed
-/// the quota by far.
+/// Number of bytes that the quota counts for a key for each queue that may contain it, except the
+/// first. A key may be in one queue for each of its slashes, but in at most
+/// [`MAX_NAME_SLASHES`](crate::MAX_NAME_SLASHES) queues in addition to the first.
+///
+/// The quota counts these bytes when the key is put, even if the queues do not exist yet. If it
+/// counted them later, one command could create a queue that contains many existing keys, and the
+/// store would exceed the quota by far.
 const QUEUE_ENTRY_BYTES: usize = 80;
 
 /// Number of bytes that the quota counts for the attachment of a key to a lease.

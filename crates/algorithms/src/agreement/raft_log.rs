@@ -176,7 +176,7 @@ impl Protocol for RaftLog {
             log,
             snapshot,
             incoming: None,
-            membership: MembershipEntry { index: 0, members: Members::default() },
+            membership: MembershipEntry { at: 0, members: Members::default() },
             commit: 0,
             role: Role::Follower { leader: None },
         };
@@ -359,7 +359,7 @@ impl RaftLog {
         self.log.push(entry.clone());
         let index = self.log.last().index;
         if let Content::Members(members) = &entry.content {
-            self.membership = MembershipEntry { index, members: Members::clone(members) };
+            self.membership = MembershipEntry { at: index, members: Members::clone(members) };
         }
         fx.emit(Event::Stored { index, entry });
     }
@@ -368,7 +368,7 @@ impl RaftLog {
     /// previous membership applies again.
     fn truncate_log(&mut self, from: u64, fx: &mut impl Effects<Self>) {
         self.log.truncate_from(from);
-        if self.membership.index >= from {
+        if self.membership.at >= from {
             self.reload_membership_from_log();
         }
         fx.emit(Event::Dropped { from });

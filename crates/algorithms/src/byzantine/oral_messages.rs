@@ -147,7 +147,8 @@ fn extend(path: &[ProcessId], next: ProcessId) -> Vec<ProcessId> {
     path.iter().copied().chain([next]).collect()
 }
 
-/// Returns the order that more than half of `values` state. Returns RETREAT if there is a tie.
+/// Returns the plan that occurs in more than half of `values`. If there is no such plan, returns
+/// [`Plan::Retreat`].
 fn majority(values: &[Plan]) -> Plan {
     let attacks = values.iter().filter(|value| **value == Plan::Attack).count();
     if 2 * attacks > values.len() { Plan::Attack } else { Plan::Retreat }

@@ -356,8 +356,8 @@ const REPAIRED: &[(&str, &str)] = &[
     ("chang-roberts", "repaired-chang-roberts"),
 ];
 
-/// Replaces each `(` by `:` and removes each `)`. For example, converts `a(b)` to `a:b`. Returns the
-/// name unchanged if each `(` does not have its `)` at the end.
+/// Replaces each `(` by `:` and removes each `)`. For example, converts `a(b)` to `a:b`. Returns
+/// the name unchanged if each `(` does not have its `)` at the end.
 fn with_colons(name: &str) -> String {
     let without_end = name.trim_end_matches(')');
     let opened = without_end.matches('(').count();

@@ -20,14 +20,14 @@
 //! inside. It also asks each process whose suspicion ends, so no waiter is forgotten.
 //!
 //! The leader does not wait for a *suspected* peer. After a wrong suspicion two processes may be
-//! inside, and only the fence protects a resource. If entries expire ([`ExpiringEntryDurations`]), as they
-//! do under a leader with a lease, a wrong suspicion is harmless. A process that waits or is inside
-//! repeats its request. A process stays inside only for a limited time after it has sent its last
-//! answered request. A leader answers only while it leads, and only processes that it trusts. The
-//! leader reassigns the lock of a suspected process after a longer time, measured from the
-//! suspicion or from the leader's election. The suspected process sent all its answered requests
-//! before this time began. So an isolated process, alone or with an old leader, leaves before
-//! another enters, if clocks keep their rates.
+//! inside, and only the fence protects a resource. If entries expire ([`ExpiringEntryDurations`]),
+//! as they do under a leader with a lease, a wrong suspicion is harmless. A process that waits or
+//! is inside repeats its request. A process stays inside only for a limited time after it has sent
+//! its last answered request. A leader answers only while it leads, and only processes that it
+//! trusts. The leader reassigns the lock of a suspected process after a longer time, measured from
+//! the suspicion or from the leader's election. The suspected process sent all its answered
+//! requests before this time began. So an isolated process, alone or with an old leader, leaves
+//! before another enters, if clocks keep their rates.
 //!
 //! The fence of a grant is the pair (term, number of the grant in this term), so every later grant
 //! has a higher fence. A resource rejects lower fences than it has seen. If all processes that know

@@ -46,7 +46,8 @@ use crate::variants::{Variants, variant_ids};
 /// [`VariableSpeedsProcess`] at the end of each round.
 pub type VariableSpeeds = InRounds<VariableSpeedsProcess>;
 
-/// State of one process of the algorithm in rounds.
+/// State of one process of the algorithm, which works in rounds. [`VariableSpeeds`] is this process
+/// as a protocol.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct VariableSpeedsProcess {
     ring: Ring,

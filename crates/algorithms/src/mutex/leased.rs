@@ -96,7 +96,8 @@ pub struct LeasedLock<L: LockKind> {
 struct Claim<L: LockKind> {
     session: Session,
     waiter: Waiter<L::Blockers>,
-    /// Number of deletions of which the waiter was notified; see [`LockKind::NotifiedDeletionCount`].
+    /// Number of deletions of which the waiter was notified; see
+    /// [`LockKind::NotifiedDeletionCount`].
     counted: L::NotifiedDeletionCount,
 }
 

@@ -45,8 +45,8 @@ impl GeneralsConfig {
     }
 }
 
-/// Explores every behaviour of every set of at most [`GeneralsConfig::liars`] liars, and judges the
-/// properties.
+/// Explores every behaviour of every set of at most [`GeneralsConfig::max_liars`] liars, and judges
+/// the properties.
 ///
 /// In a step, the commander gives its order, or a general receives a message. The step includes the
 /// messages that the commander or this general sends in reaction. A liar has one step for each

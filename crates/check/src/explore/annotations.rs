@@ -23,8 +23,9 @@ pub(crate) struct StateAnnotations {
     /// [`SERVED_BIT`](crate::measure::extremes::SERVED_BIT).
     pub(crate) marks: u32,
     /// Value of the monitor at
-    /// [`BreadthFirstSearch::measuring`](super::BreadthFirstSearch::measuring) in this global
-    /// state. 0 if no monitor measures a value, or if `marks` contains the measured value.
+    /// [`BreadthFirstSearch::measuring_monitor`](super::BreadthFirstSearch::measuring_monitor) in
+    /// this global state. 0 if no monitor measures a value, or if `marks` contains the measured
+    /// value.
     pub(crate) measure: u64,
 }
 

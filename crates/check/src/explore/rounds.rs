@@ -1,9 +1,10 @@
 //! The steps of a synchronous round, in which all processes step together.
 //!
 //! A round is one unit of time, and has four parts. First, users issue their commands. Second,
-//! processes may crash; if a process crashes, each message that it has sent in this round may be
-//! lost. Third, time passes. Fourth, one process after the other ends its round: it receives its
-//! messages in any order, and then its timers fire.
+//! processes may crash; if a process crashes, each of its messages that has not arrived yet may be
+//! lost. These include the messages that it sent at the end of the previous round. Third, time
+//! passes. Fourth, one process after the other ends its round: it receives its messages in any
+//! order, and then its timers fire.
 //!
 //! The processes end a round in a fixed order, because no process can notice this order: a message
 //! that is sent at the end of a round arrives only at the end of the next round.

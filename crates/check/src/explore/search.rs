@@ -37,8 +37,8 @@ struct NewWorld {
 pub(crate) enum SearchEnd {
     #[default]
     Complete,
-    /// All properties in [`BreadthFirstSearch::wanted`] were violated before all states were
-    /// explored.
+    /// All properties in [`BreadthFirstSearch::judged_property_bits`] were violated before all
+    /// states were explored.
     Decided,
     Limited(ReachedLimit),
 }
@@ -88,8 +88,8 @@ pub(crate) struct SearchResult {
     pub(crate) levels: Vec<Vec<u32>>,
     /// Global states that were found but not expanded. Empty unless edges are stored.
     pub(crate) unexpanded: Vec<StateId>,
-    /// Greatest value of the monitor at [`BreadthFirstSearch::measuring`], and the first global
-    /// state with this value. The value is 0 if no monitor measures a value.
+    /// Greatest value of the monitor at [`BreadthFirstSearch::measuring_monitor`], and the first
+    /// global state with this value. The value is 0 if no monitor measures a value.
     pub(crate) greatest_measured: Option<(u64, StateId)>,
     pub(crate) bytes_peak: usize,
     pub(crate) panicked: Option<HandlerPanic>,
@@ -424,8 +424,9 @@ impl SearchRun<'_> {
             && self.search.measuring_monitor.is_none()
     }
 
-    /// Reports the progress of the search, and returns the reason why it must end before the next
-    /// block, if any.
+    /// Returns the reason why the search ends now instead of expanding the next block of states.
+    /// Returns `None` if the search continues. Reports the progress first, unless the search ends
+    /// because all properties are decided.
     fn reason_to_end(&mut self) -> Option<SearchEnd> {
         if self.all_decided() {
             return Some(SearchEnd::Decided);

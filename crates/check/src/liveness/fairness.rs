@@ -48,8 +48,9 @@ impl TransientCondition {
         TransientCondition { marks, ends_with_any: true }
     }
 
-    /// Returns true if the condition is met in a global state that the search has expanded. The
-    /// steps from all other states are unknown, so the analysis ignores these states.
+    /// Returns true if the search has expanded the global state `world`, and the condition is met
+    /// in it. Returns false for a state that was not expanded: its steps are unknown, so the
+    /// analysis ignores it.
     fn is_met(self, graph: &StateGraph, world: u32) -> bool {
         graph.marks(world) & self.marks != 0 && !graph.is_unexpanded(world)
     }

@@ -16,7 +16,8 @@ pub(crate) struct StateGraph {
     /// For each level and shard: the number of the first global state of the level in the shard.
     /// The states are numbered level by level.
     bases: Vec<[u32; SHARD_COUNT]>,
-    /// For each shard, by level: the index of the first global state of the level.
+    /// For each shard, for each level: the index, among the states of this shard, of the first
+    /// global state of the level.
     levels: Vec<Vec<u32>>,
     /// Index, in `steps`, of the first step of each global state.
     starts: Vec<u32>,

@@ -107,7 +107,7 @@ impl<P: Checkable> ProtocolModel<P> {
 }
 
 /// Returns true if the process handles inputs. A process that is down, or mute in the state
-/// [`MuteState::Spent`], loses its inputs.
+/// [`MuteState::IgnoresInputs`], loses its inputs.
 fn handles_inputs<P: Checkable>(local: &LocalState<P>) -> bool {
     !matches!(
         local.lifecycle,

@@ -10,7 +10,7 @@ mod run;
 mod search;
 mod table;
 
-/// Default of [`SwarmConfig::bytes`]: 256 MiB.
+/// Default of [`SwarmConfig::table_bytes`]: 256 MiB.
 const BYTES: u64 = 256 << 20;
 
 /// Default of [`SwarmConfig::depth_max`].

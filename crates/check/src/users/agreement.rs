@@ -13,8 +13,8 @@ use crate::users::entries::RequestLimit;
 use crate::users::user::{CheckableCommand, EnabledCommand, User, UserState, Workload};
 
 /// User of an agreement service. If there is a schedule, the user issues the commands of the
-/// schedule. Without a schedule, the user issues at most [`Workload::entries`] commands. If its
-/// process is not an initiator, it issues none.
+/// schedule. Without a schedule, the user issues at most [`Workload::request_limit`] commands. If
+/// its process is not an initiator, it issues none.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct AgreementUser<U> {
     user: U,

@@ -6,9 +6,9 @@ use tenure_core::service::clock_synchronisation::{Command, Event};
 use crate::users::entries::RequestLimit;
 use crate::users::user::{CheckableCommand, EnabledCommand, User, UserState, Workload};
 
-/// User of clock synchronisation. It requests at most [`Workload::entries`] synchronisations. Once
-/// any process has adjusted its clock, each user waits until its process has adjusted its clock,
-/// too.
+/// User of clock synchronisation. It requests at most [`Workload::request_limit`] synchronisations.
+/// Once any process has adjusted its clock, each user waits until its process has adjusted its
+/// clock, too.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ClockUser {
     left: RequestLimit,

@@ -6,9 +6,9 @@ use tenure_core::service::commit::{Command, Event};
 use crate::users::entries::RequestLimit;
 use crate::users::user::{CheckableCommand, EnabledCommand, User, UserState, Workload};
 
-/// User of transactions. It begins at most [`Workload::entries`] transactions. Once, at any moment,
-/// it may decide to veto all later transactions. A crash of its process revokes the veto. The user
-/// waits while its process does not know the decision on a transaction.
+/// User of transactions. It begins at most [`Workload::request_limit`] transactions. Once, at any
+/// moment, it may decide to veto all later transactions. A crash of its process revokes the veto.
+/// The user waits while its process does not know the decision on a transaction.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CommitUser {
     left: RequestLimit,

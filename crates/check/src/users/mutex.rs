@@ -6,8 +6,8 @@ use tenure_core::service::mutex::{Command, Event};
 use crate::users::entries::RequestLimit;
 use crate::users::user::{CheckableCommand, EnabledCommand, User, UserState, Workload};
 
-/// User of a lock. It issues at most [`Workload::entries`] requests, and always exits after an
-/// entry.
+/// User of a lock. It issues at most [`Workload::request_limit`] requests, and always exits after
+/// an entry.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MutexUser {
     position: Position,

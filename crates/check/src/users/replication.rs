@@ -6,8 +6,8 @@ use tenure_core::service::replicated_list::{Command, Event};
 use crate::users::entries::RequestLimit;
 use crate::users::user::{CheckableCommand, EnabledCommand, User, UserState, Workload};
 
-/// User of a replicated list. [`Workload::entries`] is the maximum number of values that it writes.
-/// It waits for the outcome of each write.
+/// User of a replicated list. [`Workload::request_limit`] is the maximum number of values that it
+/// writes. It waits for the outcome of each write.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ReplicationUser {
     /// Next value to write. No two users write the same value, unless one of them writes more than

@@ -6,8 +6,8 @@ use tenure_core::service::stream::{Command, Event};
 use crate::users::entries::RequestLimit;
 use crate::users::user::{CheckableCommand, EnabledCommand, User, UserState, Workload};
 
-/// User of a channel. [`Workload::entries`] is the maximum number of items that it sends to each
-/// peer.
+/// User of a channel. [`Workload::request_limit`] is the maximum number of items that it sends to
+/// each peer.
 ///
 /// The user never waits. If the check selects the monitor `NoLoss`, the monitor judges at the end
 /// of a run whether all items have arrived.

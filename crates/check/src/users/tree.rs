@@ -6,8 +6,9 @@ use tenure_core::service::leader_tree::{Command, Event};
 use crate::users::entries::RequestLimit;
 use crate::users::user::{CheckableCommand, EnabledCommand, User, UserState, Workload};
 
-/// User of a spanning tree. [`Workload::entries`] is the maximum number of trees that the user
-/// requests. Once any process has joined a tree, each user waits until its process joins the tree.
+/// User of a spanning tree. [`Workload::request_limit`] is the maximum number of trees that the
+/// user requests. Once any process has joined a tree, each user waits until its process joins the
+/// tree.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SpanningTreeUser {
     left: RequestLimit,

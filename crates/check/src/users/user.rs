@@ -46,7 +46,9 @@ impl<P: RecordableProtocol + Protocol<Command: CheckableCommand<Event = <P as Pr
 {
 }
 
-/// Commands that the users may issue: how many requests, and which users may start elections.
+/// Commands that the users may issue: how many requests each user may issue, and which users may
+/// start elections or use an agreement service. May also prescribe a schedule of commands to an
+/// agreement service.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Workload {
     pub(crate) entries: Vec<RequestLimit>,

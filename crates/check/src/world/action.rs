@@ -12,8 +12,9 @@ pub(crate) struct Action(pub(crate) u32);
 /// the index of a process. If the step concerns a peer, [`Action::item`] is the index of this peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum ActionKind {
-    /// A command of the user, a timer, or a notification of the user about postponed events.
-    /// [`Action::item`] is an index in the list of such inputs that may occur now.
+    /// A command by the user, the firing of a timer, or the step in which the user receives its
+    /// postponed events. [`Action::item`] is the index of this input in the list of all inputs of
+    /// these kinds that are possible now.
     Internal,
     Deliver,
     /// The failure detector of a process suspects a peer.

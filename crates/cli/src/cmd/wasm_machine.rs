@@ -10,7 +10,7 @@ pub(crate) fn memory_limit() -> Option<u64> {
 }
 
 /// Does nothing. A module cannot end itself, and each search has a limit of its own.
-pub(crate) fn watch_memory_use() {}
+pub(crate) fn stop_at_memory_limit() {}
 
 /// Returns the growth of the module's linear memory since the first call, in bytes. The memory
 /// never shrinks.

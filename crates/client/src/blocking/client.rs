@@ -28,17 +28,17 @@ impl Client {
     /// As [`Client::connect`](crate::Client::connect), and [`ClientError::NoThread`] if the system
     /// provides no thread.
     pub fn connect(endpoints: impl IntoIterator<Item: AsRef<str>>) -> Result<Client, ClientError> {
-        Client::connect_as(endpoints, ConnectOptions::default())
+        Client::connect_with(endpoints, ConnectOptions::default())
     }
 
-    /// Connects with options, as [`Client::connect_as`](crate::Client::connect_as) does, and starts
-    /// a thread.
+    /// Connects with options, as [`Client::connect_with`](crate::Client::connect_with) does, and
+    /// starts a thread.
     ///
     /// # Errors
     ///
-    /// As [`Client::connect_as`](crate::Client::connect_as), and [`ClientError::NoThread`] if the
-    /// system provides no thread.
-    pub fn connect_as(
+    /// As [`Client::connect_with`](crate::Client::connect_with), and [`ClientError::NoThread`] if
+    /// the system provides no thread.
+    pub fn connect_with(
         endpoints: impl IntoIterator<Item: AsRef<str>>,
         options: impl Into<ConnectOptions>,
     ) -> Result<Client, ClientError> {

@@ -83,7 +83,7 @@ impl Semaphore {
     /// # Errors
     ///
     /// As [`Semaphore::acquire`], and [`ClientError::InvalidPermits`] if the number is 0 or larger
-    /// than [`Semaphore::permits`].
+    /// than [`Semaphore::total_permits`].
     pub async fn acquire_many(&self, permits: u32) -> Result<Guard, ClientError> {
         self.check(permits)?;
         self.session.while_alive(self.wait(permits)).await.map(Guard::new)

@@ -261,7 +261,7 @@ pub struct Users {
 
 impl Users {
     /// Creates the users of a service in a group of `size` processes. `command_count(at)` becomes
-    /// the [`command_count`](UserModelConfig::command_count) of the user at the process `at`.
+    /// the [`work_count`](UserModelConfig::work_count) of the user at the process `at`.
     /// Returns `None` if `service` is not an agreement service.
     pub fn new(
         service: Service,

@@ -78,7 +78,7 @@ impl Model {
     }
 
     /// Returns all actions: the actions in [`Model::actions`] and, for each relation in
-    /// [`Model::messages`], an action by which the network loses a message.
+    /// [`Model::lossy_messages`], an action by which the network loses a message.
     pub fn actions_and_losses(&self) -> Vec<Action> {
         let losses = self.lossy_messages.iter().map(|message| loss(*message));
         self.actions.iter().cloned().chain(losses).collect()

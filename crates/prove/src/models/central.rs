@@ -3,10 +3,10 @@
 //! Textbooks present this lock first; cf. H. Garcia-Molina, *Elections in a distributed computing
 //! system*, IEEE ToC C-31(1), 1982. The code is `crates/algorithms/src/mutex/central.rs`.
 //!
-//! Messages are never removed from the network, so a process may receive a message again. In the
-//! model, the queue of the coordinator is a set, and the coordinator may serve any request in the
-//! set next. The model thereby covers the order of service in the code. The coordinator serves its
-//! own requests by the same actions.
+//! The receipt of a message does not remove it from the network, so a process may receive a message
+//! again. In the model, the queue of the coordinator is a set, and the coordinator may serve any
+//! request in the set next. The model thereby covers the order of service in the code. The
+//! coordinator serves its own requests by the same actions.
 
 use tenure_check::GlobalState;
 

@@ -5,8 +5,9 @@
 //! `crates/algorithms/src/election/chang_roberts.rs`.
 //!
 //! The ring is described by `between(a, b, c)`: a walk from `a` along the ring reaches `b` before
-//! `c`. Messages are never removed from the network, and a process may receive any message in
-//! flight next. Messages may therefore be late, repeated or lost, and may overtake one another.
+//! `c`. The receipt of a message does not remove it from the network, and a process may receive any
+//! message in flight next. Messages may therefore be late, repeated or lost, and may overtake one
+//! another.
 
 use tenure_check::GlobalState;
 

@@ -7,12 +7,12 @@
 //! the deadline the claim ends, even if the timer of the process has not fired. The proof therefore
 //! covers processes that are suspended at any time.
 //!
-//! Messages are never removed from the network, so a process may receive a message again. The
-//! grantor is the process that grants the lock. The grantor and all other processes may crash at
-//! any time. In the model, a ticket is an integer. In the code, a ticket is a pair: the number of a
-//! boot, and the number of a request. The code orders tickets first by boot, then by request. In
-//! the model, the grantor may serve requests in any order, because the proof does not depend on the
-//! order of the grantor's queue.
+//! The receipt of a message does not remove it from the network, so a process may receive a message
+//! again. The grantor is the process that grants the lock. The grantor and all other processes may
+//! crash at any time. In the model, a ticket is an integer. In the code, a ticket is a pair: the
+//! number of a boot, and the number of a request. The code orders tickets first by boot, then by
+//! request. In the model, the grantor may serve requests in any order, because the proof does not
+//! depend on the order of the grantor's queue.
 //!
 //! Clocks are those of the module `clocks`. At the client, the lease lasts [`LEASE`] from the
 //! request. At the grantor, it lasts [`EXPIRY`] from the grant. The proof needs one inequality, the
@@ -166,9 +166,10 @@ fn model(variant: Option<&str>) -> Model {
     }
 }
 
-/// Returns the axioms about rates and durations. If `variant` is `None`, the axioms permit all
-/// durations with the required margin. Otherwise they fix the durations to those in the code. The
-/// unit is the delay of a message.
+/// Returns the axioms about clock rates and durations. If `variant` is `None`, the axioms permit
+/// all durations for which the longest lease of a client ends before the shortest reservation at
+/// the grantor. Otherwise, they fix the durations to those in the code of this variant, as
+/// multiples of the maximum delay of a message.
 fn axioms(variant: Option<&str>) -> Vec<Axiom> {
     let Some(variant) = variant else {
         let margin = ends_before(LEASE.value(), EXPIRY.value());

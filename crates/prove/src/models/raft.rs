@@ -3,11 +3,11 @@
 //! D. Ongaro, J. Ousterhout, *In search of an understandable consensus algorithm*, USENIX ATC 2014,
 //! section 5.2. The code is `crates/algorithms/src/election/raft.rs`.
 //!
-//! Processes crash at any time, and keep their term and vote. Messages are never removed from the
-//! network, so a process may receive a message again. A leader forgets the votes that elected it,
-//! as in the code. Nevertheless, no other process can win an election in that term. Each quorum has
-//! a member that voted for the leader in that term. This member does not vote for another process
-//! in the same term.
+//! Processes crash at any time, and keep their term and vote. The receipt of a message does not
+//! remove it from the network, so a process may receive a message again. A leader forgets the votes
+//! that elected it, as in the code. Nevertheless, no other process can win an election in that
+//! term. Each quorum has a member that voted for the leader in that term. This member does not vote
+//! for another process in the same term.
 //!
 //! `tenure prove` does not compare the code with this model. The code has too many states, because
 //! timers fire at any time. Instead, a test compares the states of two processes in the first term.

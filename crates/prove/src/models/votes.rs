@@ -1,8 +1,8 @@
 //! Votes of Maekawa's algorithm. A process may keep its quorum for all requests, or change it.
 //!
-//! Messages are never removed from the network, so a process may receive a message again. A vote
-//! carries the time stamp of the request that it supports, and a number. A process may return a
-//! vote. The next vote for the same request then has a higher number.
+//! The receipt of a message does not remove it from the network, so a process may receive a message
+//! again. A vote carries the time stamp of the request that it supports, and a number. A process
+//! may return a vote. The next vote for the same request then has a higher number.
 //!
 //! As in the code, a process without a request keeps neither a time stamp nor the numbers of votes.
 //! The clock of a process is never lower than the time stamp of its last request.

@@ -3,7 +3,7 @@
 use crate::logic::term::{Term, TermNode};
 use crate::logic::variable::Variable;
 
-/// Returns a formula in infix notation, such as `stamp(x) < m and not inside(x)`.
+/// Returns a formula in infix notation, such as `(stamp(x) < m) and not inside(x)`.
 pub(super) fn infix_text(term: &Term) -> String {
     match &*term.0 {
         TermNode::Variable(variable) => variable.to_string(),

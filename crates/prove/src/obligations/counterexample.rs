@@ -95,8 +95,8 @@ impl<'m> InductionQuery<'m> {
 
     /// Returns true if the action changes nothing that the conjuncts mention.
     pub(super) fn leaves_conjuncts_unchanged(&self) -> bool {
-        // `Term::after` renames bound variables, even without updates. Therefore it is applied to
-        // both formulas before the comparison.
+        // `Term::expressed_before_step` renames bound variables, even without updates. Therefore it
+        // is applied to both formulas before the comparison.
         let is_equal = |it: &&Conjunct| {
             self.afterwards(&it.formula) == it.formula.expressed_before_step(&SymbolUpdates::new())
         };

@@ -86,9 +86,10 @@ impl Solver {
         self
     }
 
-    /// Returns the time limit of each attempt to decide a query. The first attempt has the limit
-    /// [`FIRST_TIMEOUT`], and the second attempt has the whole limit of a query. The limit of a
-    /// cvc5 process cannot be changed, so a query to cvc5 has only one attempt.
+    /// Returns the time limit of each attempt to decide a query. With z3, the first attempt has the
+    /// limit [`FIRST_TIMEOUT`], and the second attempt has the whole limit of a query. There is
+    /// only one attempt, with the whole limit, if this limit is not longer than [`FIRST_TIMEOUT`],
+    /// or if the solver is cvc5, because the limit of a cvc5 process cannot be changed.
     pub(crate) fn attempt_timeouts(&self) -> impl Iterator<Item = Duration> + use<> {
         let is_short = self.kind == SolverKind::Z3 && FIRST_TIMEOUT < self.query_timeout;
         is_short.then_some(FIRST_TIMEOUT).into_iter().chain([self.query_timeout])

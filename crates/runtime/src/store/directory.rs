@@ -158,7 +158,8 @@ pub enum SaveError {
     /// attempted.
     #[error("cannot save to {path}: {source}; the last change may be on disk or not")]
     Unknown {
-        /// Path of the segment or its marker.
+        /// Path of the file: a segment of the change log, or the marker of a segment. A marker is
+        /// an empty file which shows that its segment was created.
         path: PathBuf,
         /// Error of the operating system.
         source: io::Error,

@@ -131,7 +131,8 @@ pub(super) struct SegmentContent {
 ///
 /// # Errors
 ///
-/// [`UnreadableReason`] if the header or a record is damaged, or if a newer build wrote the segment.
+/// [`UnreadableReason`] if the header or a record is damaged, or if a newer build wrote the
+/// segment.
 pub(super) fn decode(file: &[u8], is_last: bool) -> Result<SegmentContent, UnreadableReason> {
     let (header, mut at) = SegmentHeader::decode(file)?;
     let last = file.iter().rposition(|byte| *byte != 0).unwrap_or_default();

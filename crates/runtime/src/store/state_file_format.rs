@@ -153,8 +153,8 @@ impl StateFile {
     ///
     /// # Errors
     ///
-    /// [`UnreadableReason`], but never [`UnreadableReason::Record`], [`UnreadableReason::Missing`] or
-    /// [`UnreadableReason::Deleted`].
+    /// [`UnreadableReason`], but never [`UnreadableReason::Record`], [`UnreadableReason::Missing`]
+    /// or [`UnreadableReason::Deleted`].
     pub(crate) fn decode(file: &[u8]) -> Result<StateFile, UnreadableReason> {
         let torn = UnreadableReason::Torn { length: file.len() };
         // A file that contains only a part of the magic number is truncated, not foreign.

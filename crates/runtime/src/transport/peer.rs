@@ -65,8 +65,9 @@ pub struct PeerStatus {
     pub address: String,
     /// True if a connection to the peer is established.
     pub is_connected: bool,
-    /// Newest known session of the peer. `None` if no session is known. A registry knows sessions
-    /// of earlier runs.
+    /// Number of the newest known session of the peer. `None` if no session is known. If the mesh
+    /// has a registry of peers, sessions that this process saw before its own restart are known
+    /// too.
     pub session: Option<u64>,
     /// Time at which the last connection was established, by the wall clock. `None` before the
     /// first connection.

@@ -24,7 +24,7 @@ pub(crate) const MAX_STORE_TXN_OPS: usize = MAX_TXN_OPS;
 const MAX_CLUSTER_TOKEN_BYTES: usize = 111;
 
 /// Bytes of a gRPC message of a client that are allowed in addition to
-/// [`ConfiguredLimits::request_bytes`].
+/// [`ConfiguredLimits::max_request_bytes`].
 const MESSAGE_OVERHEAD_BYTES: usize = 512 << 10;
 
 /// Limits that an operator sets for one member.

@@ -1,7 +1,8 @@
 //! Contents of log entries, and requests, responses and notifications that members send to each
 //! other. This module does not contain the messages by which the log replicates its entries.
 //!
-//! A leader handles its own requests in the same way: it sends a [`LeaderRequest`] to itself.
+//! A member that leads also uses a [`LeaderRequest`] when it needs the leader: it sends the request
+//! to itself.
 
 use serde::{Deserialize, Serialize};
 use tenure_core::ProcessId;
@@ -77,8 +78,8 @@ pub(crate) enum LogTaskResponse {
     Failed(ProposeError),
     /// All leases, in the order of their expiry.
     Leases(Vec<LeaseId>),
-    /// The leader declined a change of the members, because no majority of the voters after the
-    /// change responds to the leader.
+    /// The leader declined a membership change. After the change, the voters that respond to the
+    /// leader would be no majority of all voters.
     Unhealthy,
 }
 

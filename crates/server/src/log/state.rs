@@ -249,8 +249,8 @@ impl StoreAndWaiters {
         self.committed.max(self.applied)
     }
 
-    /// Records that this member has applied the entry `index`. Then notifies the waiters of the
-    /// releases that were held for this entry.
+    /// Records that this member has applied all entries up to `index`. Then sends the notifications
+    /// about released locks that were held back until one of these entries was applied.
     pub(crate) fn set_applied(&mut self, index: u64) {
         self.applied = index;
         let due: Vec<_> =

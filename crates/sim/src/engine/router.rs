@@ -22,7 +22,7 @@ pub(crate) enum RoutingDecision {
     Once(u64),
     /// The network duplicates the message: the copies arrive at these times in ticks.
     Twice(u64, u64),
-    /// The network loses the message, or its sender crashes before it leaves.
+    /// The network loses the message, or the sender crashes before the message leaves.
     Lost,
     /// A partition separates the sender from the receiver when the message leaves. The message does
     /// not arrive.

@@ -80,8 +80,8 @@ where
     }
 
     /// If the process `at` is mute, handles the input without sending messages, emitting events or
-    /// setting timers, and returns true. In the state [`MuteState::Spent`], the input does not
-    /// change the process. If the process is not mute, does nothing and returns false.
+    /// setting timers, and returns true. In the state [`MuteState::IgnoresInputs`], the input does
+    /// not change the process. If the process is not mute, does nothing and returns false.
     #[cold]
     pub(crate) fn handle_if_mute(&mut self, at: ProcessId, input: &Input<P>) -> bool {
         let Some(since) = self.save_faults.mute_state_mut(at) else { return false };

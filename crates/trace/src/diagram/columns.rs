@@ -1,5 +1,5 @@
 //! Positions of steps along the time axis of a diagram. Steps with the same
-//! [`DiagramStep::moment`](super::DiagramStep::moment) share a column.
+//! [`DiagramStep::axis_order`](super::DiagramStep::axis_order) share a column.
 
 use tenure_core::ProcessId;
 
@@ -7,17 +7,18 @@ use super::layout::{DiagramLayout, StepCause};
 use super::options::TimeScale;
 
 /// Minimum distance between a step and a step that must precede it, such as the previous step of
-/// its process. The unit is that of [`DiagramLayout::along`].
+/// its process. The unit is that of [`DiagramLayout::column_positions`].
 const MIN_STEP_GAP: u64 = 100;
 /// Minimum distance of two neighbouring columns on the time scale, in the unit of
-/// [`DiagramLayout::along`].
+/// [`DiagramLayout::column_positions`].
 const MIN_COLUMN_GAP: u64 = 24;
-/// Minimum distance of two neighbouring columns on the time scale if one of them contains a network
-/// event or a note that concerns no process. The unit is that of [`DiagramLayout::along`]. The line
-/// of such an event crosses all lifelines.
+/// Minimum distance between two neighbouring columns on the time scale if one of them contains
+/// an event of the network, or a note that concerns no process. Such a column needs more space,
+/// because its line crosses all lifelines. The unit is that of
+/// [`DiagramLayout::column_positions`].
 const NOTE_GAP: u64 = 75;
-/// Maximum distance of two neighbouring columns, in the unit of [`DiagramLayout::along`]. A longer
-/// pause is reduced to this maximum.
+/// Maximum distance of two neighbouring columns, in the unit of
+/// [`DiagramLayout::column_positions`]. A longer pause is reduced to this maximum.
 const MAX_PAUSE: u64 = 300;
 
 impl DiagramLayout {
@@ -58,11 +59,12 @@ impl DiagramLayout {
         self.column_positions = along;
     }
 
-    /// Returns the earliest permitted position of a step, in the unit of [`DiagramLayout::along`].
-    /// The step must lie after the previous step of its process. If the step receives, loses or
-    /// duplicates a message, it must also lie after the step that sent the message. `along`
-    /// contains the positions of the earlier columns. `latest` contains, for each process, the
-    /// position of its previous step. Returns 0 if no earlier step restricts the position.
+    /// Returns the earliest permitted position of a step, in the unit of
+    /// [`DiagramLayout::column_positions`]. The step must lie after the previous step of its
+    /// process. If the step receives, loses or duplicates a message, it must also lie after the
+    /// step that sent the message. `along` contains the positions of the earlier columns. `latest`
+    /// contains, for each process, the position of its previous step. Returns 0 if no earlier step
+    /// restricts the position.
     fn earliest(&self, step: usize, along: &[u32], latest: &[Option<u64>]) -> u64 {
         let own = self.own(step).and_then(|at| latest[at.index()]);
         let about = match self.steps[step].cause {

@@ -77,8 +77,8 @@ pub struct DiagramStep {
     /// later. The second number orders the steps with the same first number: it is larger in a
     /// dependent step.
     pub axis_order: (u64, u64),
-    /// Index of the step's column. Steps with the same `moment` share a column.
-    /// [`DiagramLayout::along`] contains the position of each column.
+    /// Index of the step's column. Steps with the same `axis_order` share a column.
+    /// [`DiagramLayout::column_positions`] contains the position of each column.
     pub column: usize,
     /// Clock of the step: one number for Lamport's clock, one number per process for a vector
     /// clock. Empty if no clock was requested, and for notes, events of the network, losses and
@@ -185,13 +185,14 @@ impl DiagramLayout {
         self.header.n as usize
     }
 
-    /// Returns the position of a step on the time axis, in the unit of [`DiagramLayout::along`].
+    /// Returns the position of a step on the time axis, in the unit of
+    /// [`DiagramLayout::column_positions`].
     pub fn axis_position(&self, step: usize) -> u32 {
         self.column_positions.get(self.steps[step].column).copied().unwrap_or(0)
     }
 
     /// Returns the position of the last column, at the right or lower end of the time axis. The
-    /// unit is that of [`DiagramLayout::along`]. Returns 0 if there is no column.
+    /// unit is that of [`DiagramLayout::column_positions`]. Returns 0 if there is no column.
     pub fn axis_end(&self) -> u32 {
         self.column_positions.last().copied().unwrap_or(0)
     }

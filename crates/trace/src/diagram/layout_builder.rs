@@ -50,9 +50,9 @@ pub struct LayoutBuilder {
     /// requested.
     carried: HashMap<MessageKey, Vec<u64>>,
     /// Position of the last network event on the time axis, in the form of
-    /// [`DiagramStep::moment`]. All later steps are drawn after this event.
+    /// [`DiagramStep::axis_order`]. All later steps are drawn after this event.
     barrier: Option<(u64, u64)>,
-    /// Largest [`DiagramStep::moment`] of the steps added so far.
+    /// Largest [`DiagramStep::axis_order`] of the steps added so far.
     latest: Option<(u64, u64)>,
     /// Number of the last numbered step of the run; 0 before the first.
     numbered: u64,
@@ -65,7 +65,7 @@ struct Process {
     /// Time at which the process booted or its current step began, as the layout counts it.
     time: u64,
     /// Position of the last step of the process on the time axis, in the form of
-    /// [`DiagramStep::moment`]. `None` if no step of the process lies in the window.
+    /// [`DiagramStep::axis_order`]. `None` if no step of the process lies in the window.
     moment: Option<(u64, u64)>,
     clock: Vec<u64>,
 }
@@ -522,8 +522,8 @@ impl LayoutBuilder {
     }
 
     /// Adds a step and returns the index of the step. Returns `None` if the record of the step lies
-    /// outside the window. `after` is the [`DiagramStep::moment`] of an earlier step. The new step
-    /// must be drawn after this position.
+    /// outside the window. `after` is the [`DiagramStep::axis_order`] of an earlier step. The new
+    /// step must be drawn after this position.
     fn step(
         &mut self,
         at: Option<ProcessId>,

@@ -58,7 +58,8 @@ impl FactSelection {
         }
     }
 
-    /// Returns true if the service is an election without a lock, as for [`FactSelection::elects`].
+    /// Returns true if the service is an election without a lock, as for
+    /// [`FactSelection::is_election_only`].
     pub(super) const fn is_election_only(service: Service) -> bool {
         matches!(service, Service::Election)
     }

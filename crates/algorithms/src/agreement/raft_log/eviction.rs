@@ -72,7 +72,7 @@ impl RaftLog {
         previous_commit: u64,
         fx: &mut impl Effects<Self>,
     ) {
-        let MembershipEntry { index: at, members } = &self.membership;
+        let MembershipEntry { at, members } = &self.membership;
         let is_new = (previous_commit + 1..=self.commit).contains(at) && !members.is_joint();
         if !is_new || !self.has(VariantId::Noticing) {
             return;
@@ -97,7 +97,7 @@ impl RaftLog {
         let is_removed =
             self.committed_removal_of(from).is_some_and(|it| !last.is_as_up_to_date_as(it));
         if is_removed {
-            fx.send(from, Message::Removed { at: self.membership.index });
+            fx.send(from, Message::Removed { at: self.membership.at });
         }
         is_removed
     }
@@ -105,7 +105,7 @@ impl RaftLog {
     /// Returns the ID of the latest membership entry, if the entry is committed and excludes
     /// `process`. Otherwise returns `None`.
     fn committed_removal_of(&self, process: ProcessId) -> Option<EntryId> {
-        let MembershipEntry { index: at, members } = &self.membership;
+        let MembershipEntry { at, members } = &self.membership;
         let is_settled = *at <= self.commit && !members.is_joint();
         if !self.has(VariantId::Noticing) || !is_settled || members.all().contains(process) {
             return None;
@@ -119,8 +119,7 @@ impl RaftLog {
     /// Asks the voters whether this process, which has no vote, is still a member. Sends nothing if
     /// this process was never a member, or without the variant `noticing`.
     pub(super) fn ask_whether_still_member(&self, fx: &mut impl Effects<Self>) {
-        let was_member =
-            self.membership.index > 0 || self.members().all().contains(self.group.me());
+        let was_member = self.membership.at > 0 || self.members().all().contains(self.group.me());
         if self.has(VariantId::Noticing) && was_member {
             fx.broadcast(&self.other_voters(), Message::AskMembership { last: self.log.last() });
         }
@@ -153,7 +152,7 @@ impl RaftLog {
     /// replaced the entry by a snapshot, or may have a later membership. So the notice itself
     /// reports the removal.
     pub(super) fn on_removed(&self, removal_index: u64, fx: &mut impl Effects<Self>) {
-        let (at, me) = (self.membership.index, self.group.me());
+        let (at, me) = (self.membership.at, self.group.me());
         let is_new = if self.members().all().contains(me) {
             removal_index > at
         } else {

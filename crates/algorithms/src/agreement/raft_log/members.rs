@@ -37,7 +37,7 @@ const MAX_CHANGE_TIMEOUTS: u32 = 10;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct MembershipEntry {
     /// Index of the membership entry; 0 for the initial membership.
-    pub(super) index: u64,
+    pub(super) at: u64,
     pub(super) members: Members,
 }
 
@@ -96,23 +96,23 @@ impl RaftLog {
     pub(super) fn membership_entry_at(&self, index: u64) -> MembershipEntry {
         let membership_in = |at: u64| match &self.log.entry(at)?.content {
             Content::Members(members) => {
-                Some(MembershipEntry { index: at, members: Members::clone(members) })
+                Some(MembershipEntry { at, members: Members::clone(members) })
             }
             _ => None,
         };
         let found = (self.log.base().index + 1..=index).rev().find_map(membership_in);
         let snapshot = || {
             let snapshot = self.snapshot.as_ref()?;
-            Some(MembershipEntry { index: snapshot.last.index, members: snapshot.members.clone() })
+            Some(MembershipEntry { at: snapshot.last.index, members: snapshot.members.clone() })
         };
-        let first = || MembershipEntry { index: 0, members: self.initial_members() };
+        let first = || MembershipEntry { at: 0, members: self.initial_members() };
         found.or_else(snapshot).unwrap_or_else(first)
     }
 
     /// Returns the membership in effect at `index`, for a snapshot. Searches the log only if the
     /// membership has changed after `index`.
     pub(super) fn members_at(&self, index: u64) -> Members {
-        if self.membership.index <= index {
+        if self.membership.at <= index {
             return self.membership.members.clone();
         }
         self.membership_entry_at(index).members
@@ -158,7 +158,7 @@ impl RaftLog {
     /// not lead.
     fn is_changing(&self) -> bool {
         let Role::Leader(Leadership { change, .. }) = &self.role else { return false };
-        change.is_some() || self.membership.index > self.commit || self.members().is_joint()
+        change.is_some() || self.membership.at > self.commit || self.members().is_joint()
     }
 
     fn start_change(&mut self, ticket: Option<u64>, to: Members, fx: &mut impl Effects<Self>) {
@@ -178,7 +178,7 @@ impl RaftLog {
     pub(super) fn advance_membership_change(&mut self, fx: &mut impl Effects<Self>) {
         self.maybe_start_target_change(fx);
         self.check_caught_up(fx);
-        let is_known = self.membership.index <= self.commit;
+        let is_known = self.membership.at <= self.commit;
         if !is_known || !matches!(self.role, Role::Leader(_)) {
             return;
         }

@@ -81,7 +81,7 @@ impl RaftLog {
         if !knows || reads.waiting.is_empty() {
             return;
         }
-        let answered = |peer: ProcessId| peers[peer.index()].confirmed_read_round;
+        let answered = |peer: ProcessId| peers[peer.index()].round;
         let confirmed = self.highest_reached_by_quorum(reads.round, answered);
         let Role::Leader(Leadership { reads, .. }) = &mut self.role else { return };
         while let Some((ticket, _)) = reads.waiting.pop_front_if(|(_, round)| *round <= confirmed) {

@@ -57,7 +57,7 @@ pub(super) struct FollowerProgress {
     pub(super) next_index: u64,
     pub(super) state: ReplicationState,
     /// Latest round of leadership confirmation to which the follower has responded.
-    pub(super) confirmed_read_round: u64,
+    pub(super) round: u64,
     /// True if the follower responded to an append since the last heartbeat. Always true unless
     /// [`VariantId::Heartbeats`] is on.
     pub(super) is_responsive: bool,
@@ -83,7 +83,7 @@ impl FollowerProgress {
             match_index: 0,
             next_index: last_index + 1,
             state: ReplicationState::Probe { is_sent: false },
-            confirmed_read_round: 0,
+            round: 0,
             is_responsive: true,
         }
     }
@@ -394,7 +394,7 @@ impl RaftLog {
         }
         responded.insert(from);
         let progress = &mut peers[from.index()];
-        progress.confirmed_read_round = progress.confirmed_read_round.max(round);
+        progress.round = progress.round.max(round);
         self.answer_confirmed_reads(fx);
     }
 }

@@ -21,7 +21,7 @@ pub struct Stable {
     pub(super) term: u64,
     pub(super) voted_for: Option<ProcessId>,
     /// The latest snapshot; `None` if there is none. In a change, also `None` if the latest
-    /// snapshot is already saved.
+    /// snapshot is already saved, or if a later change saves it.
     pub(super) snapshot: Option<Arc<Snapshot>>,
     /// Index and term of the last entry that was removed from the start of the log, because a
     /// snapshot covers it.

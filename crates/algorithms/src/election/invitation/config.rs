@@ -62,8 +62,8 @@ impl Config {
     }
 
     /// Returns the time for which the process `of` waits before it invites the groups that it has
-    /// found: [`Config::merge`] multiplied by the place of its rank, where the highest rank has
-    /// place 1.
+    /// found: [`Config::merge_delay_per_rank`] multiplied by the place of its rank, where the
+    /// highest rank has place 1.
     pub(super) fn merge_delay(&self, of: ProcessId) -> Delay {
         let own = self.ranks[of.index()];
         let higher = self.ranks.iter().filter(|rank| **rank > own).count() as u64;

@@ -68,7 +68,7 @@ pub enum Message<T, K> {
     Watch {
         /// Ticket of the sender's claim.
         ticket: T,
-        /// The keys to watch, each identified by its lease.
+        /// Set of the keys to watch. A key is identified by the lease to which it is attached.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::any"))]
         key: K,
         /// First revision whose deletions are reported. If this revision is 0, only deletions after
@@ -80,8 +80,9 @@ pub enum Message<T, K> {
     Deleted {
         /// Ticket of the receiver's claim.
         ticket: T,
-        /// The watched keys, each identified by its lease. At least one of these keys was deleted,
-        /// or the store no longer has the revisions from which the receiver watches.
+        /// Set of the watched keys. A key is identified by the lease to which it is attached. At
+        /// least one of these keys was deleted, or the store no longer has the revisions from which
+        /// the receiver watches.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::any"))]
         key: K,
         /// Revision of the store at the time of this report. If a key was deleted, this happened at

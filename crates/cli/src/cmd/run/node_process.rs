@@ -67,7 +67,8 @@ pub(super) struct NodeProcess {
     lifeline: Option<ChildStdin>,
 }
 
-/// One output of a node. `boot` is the value of [`NodeProcess::boot`] when the node was started.
+/// One output of a node. `boot` is the value of [`NodeProcess::boot_count`] when the node was
+/// started.
 #[derive(Debug)]
 pub(super) struct NodeOutputMessage {
     pub(super) process: ProcessId,

@@ -109,9 +109,9 @@ struct PageData<'a> {
 
 impl DiagramPage {
     /// Creates a page for a trace with the header `header`. If the window has neither a last record
-    /// ([`TraceWindow::events`]) nor a maximum number of records, the page shows at most 100,000
-    /// records, which browsers display well. This limit applies even if the window ends at a
-    /// certain time.
+    /// ([`TraceWindow::record_numbers`]) nor a maximum number of records, the page shows at most
+    /// 100,000 records, which browsers display well. This limit applies even if the window ends at
+    /// a certain time.
     pub fn new(header: &Header, window: TraceWindow) -> Self {
         let ends = window.record_numbers.as_ref().is_some_and(|events| *events.end() < u64::MAX);
         let most = window.max_records.or((!ends).then_some(DEFAULT_MAX_RECORDS));

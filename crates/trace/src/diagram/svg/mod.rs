@@ -127,7 +127,8 @@ impl<'l> Drawing<'l> {
         }
     }
 
-    /// Converts a position in the unit of `DiagramLayout::along` to pixels along the axis.
+    /// Converts a position in the unit of `DiagramLayout::column_positions` to pixels along the
+    /// axis.
     fn along(&self, place: u32) -> i64 {
         START_MARGIN + i64::from(place) * self.step / 100
     }

@@ -68,8 +68,10 @@ struct QueueHistory {
 
 /// Checks the promises, and returns the violations. A promise has at most one violation, except
 /// [`ServicePromise::NothingAcknowledgedLost`], which may have one for claims and one for values.
-/// If the list of changes is incomplete, the promises that depend on the log are not checked for
-/// claims.
+///
+/// Some checks compare the claims with the recorded changes of the queue. These checks are
+/// skipped if changes are missing because the history was compacted, or if the run did not
+/// acquire the lock at its end.
 pub(super) fn find_promise_violations(observations: &ServiceObservations) -> Vec<PromiseViolation> {
     let mut claims: Vec<&EntryRecord> = observations.entry_records.iter().collect();
     claims.sort_by_key(|claim| claim.granted);

@@ -267,7 +267,8 @@ impl Guardian {
         self.grace.min(SIGNALLED_EXIT_TIME)
     }
 
-    /// Returns true if, within the last `grace`, the command received a signal that may end it.
+    /// Returns true if the command has received a signal that ends a process by default, and the
+    /// last such signal arrived at most `grace` ago.
     fn is_interrupted(&self) -> bool {
         self.interrupted.is_some_and(|at| boot_clock::now() <= at + self.grace)
     }

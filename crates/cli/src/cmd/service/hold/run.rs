@@ -249,8 +249,9 @@ async fn supervise(
     }
 }
 
-/// Releases the locks, or resigns the leadership. Gives up on a fatal signal, or if the service
-/// does not respond in time. The end of the session releases all of them as well.
+/// Releases the locks, or resigns the leadership. Gives up on a fatal signal, or after
+/// [`END_TIMEOUT`] without success. The service then releases the remaining claims when the session
+/// ends.
 async fn release(held: HeldClaims, signals: &mut Signals) {
     run_until_signal(signals.fatal(), held.release()).await;
 }

@@ -51,7 +51,8 @@ enum Task {
     Show(LockOptions),
     /// Show the queue of a lock: holders and waiters in the order of acquisition
     Queue(LockOptions),
-    /// Explain why each waiter waits and for whom, and when the next one acquires the lock at the latest
+    /// Explain why each waiter waits and for whom, and when the next one acquires the lock at the
+    /// latest
     Why(LockOptions),
     Break(break_lock::Options),
 }

@@ -16,10 +16,13 @@ const PAGE_SIZE: i64 = 1000;
 
 const MAX_KEYS: usize = 1 << 20;
 
-/// Reads the lock with this name, with the times of the leases of all its claims. For a lock or an
-/// election, also reads the values of the claims. The lock may be a read/write lock or a semaphore,
-/// whose claims are in folders below its name. For such a lock, `name` may also be the name of one
-/// of these folders, such as `NAME/read`.
+/// Reads the queue with this name, with the times of the leases of all claims. The queue belongs
+/// to a lock, an election, a read/write lock or a semaphore. For a lock or an election, also
+/// reads the values of the claims.
+///
+/// The claims of a read/write lock or a semaphore are in folders below its name. `name` may also
+/// be the name of such a folder, for example `NAME/read`. The result is then the whole
+/// read/write lock or semaphore.
 pub(super) fn fetch_lock_queue(service: &BlockingClient, name: &[u8]) -> Result<Lock, Failure> {
     let below = keys(service, &[name, b"/"].concat())?;
     let mut lock = Lock::from_keys(name, &below);
