@@ -97,7 +97,7 @@ pub struct HolderSummary {
     /// Capacities that the holders state, each with the number of holders that state it. Empty if
     /// no holder takes permits. With these numbers, the removal of a holder needs no scan of the
     /// other holders, of which there may be many.
-    capacities: BTreeMap<u32, u64>,
+    capacities: BTreeMap<u32, u32>,
 }
 
 impl HolderSummary {

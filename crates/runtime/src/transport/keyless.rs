@@ -31,7 +31,7 @@ pub(crate) mod keys {
     }
 
     impl NodeKeys {
-        pub(crate) fn size(&self) -> usize {
+        pub(crate) fn group_size(&self) -> usize {
             match self.0 {}
         }
 
