@@ -75,7 +75,7 @@ pub use node::{Node, PendingSave, ReleasedEffects, Step};
 pub use process::{Group, ProcessId};
 pub use process_set::ProcessSet;
 pub use property::{Property, ReportCondition, RequiredInput};
-pub use protocol::{DetectorVerdict, Effects, Input, Protocol, TimerRole, Wire};
+pub use protocol::{Effects, Input, Protocol, TimerRole, Verdict, Wire};
 pub use rank::Rank;
 pub use service::{
     Agreement, Detector, Election, EventConversions, Fence, Mutex, Office, Tagged, Term,

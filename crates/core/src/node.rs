@@ -14,7 +14,7 @@ use crate::protocol::{Input, Protocol};
 /// # use tenure_core::{Node, Input, Protocol};
 /// # fn demo<P: Protocol>(node: &mut Node<P>, input: Input<P>) {
 /// let step = node.step(input);
-/// if let Some(change) = step.unsaved() {
+/// if let Some(change) = step.unsaved_change() {
 ///     // write `change` to disk and fsync, here
 /// }
 /// let released = step.mark_saved();

@@ -143,12 +143,7 @@ pub trait Protocol: Clone + Debug + Eq + Hash + Sized + Send + Sync + 'static {
     }
 
     /// Handles a changed opinion of the failure detector about a peer. The detector may be wrong.
-    fn on_suspicion(
-        &mut self,
-        peer: ProcessId,
-        verdict: DetectorVerdict,
-        fx: &mut impl Effects<Self>,
-    ) {
+    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
         let _ = (peer, verdict, fx);
     }
 
@@ -217,14 +212,14 @@ pub enum Input<P: Protocol> {
         /// Peer that the failure detector suspects or trusts.
         peer: ProcessId,
         /// Latest verdict of the failure detector about the peer.
-        verdict: DetectorVerdict,
+        verdict: Verdict,
     },
 }
 
 /// Verdict of a failure detector about a peer. The detector may change its verdict at any time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub enum DetectorVerdict {
+pub enum Verdict {
     /// The peer seems to have crashed.
     Suspect,
     /// The peer seems to be alive.

@@ -429,12 +429,16 @@ mod tests {
         assert_eq!((config.listen_address(), config.connect_timeout_ms()), ("0.0.0.0:7102", 600));
         config.channel.fifo = true;
         config.channel.lose = 0.1;
-        assert_eq!(config.election_name(), "raft");
+        assert_eq!(Config::parse(&config.to_toml()).unwrap(), config);
+    }
+
+    #[test]
+    fn lock_determines_the_election_of_named_locks() {
+        let mut config = Config::parse(GOOD).unwrap();
         config.service.mutex = "coordinated:bully".to_owned();
         assert_eq!(config.election_name(), "raft");
         config.service.named = true;
         assert_eq!(config.election_name(), "bully");
-        assert_eq!(Config::parse(&config.to_toml()).unwrap(), config);
     }
 
     #[test]

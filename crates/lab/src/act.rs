@@ -1,7 +1,7 @@
 //! Requests of the page to act upon the run of a session.
 
 use serde::{Deserialize, Serialize};
-use tenure_core::{DetectorVerdict, ProcessId, TICKS_PER_UNIT};
+use tenure_core::{ProcessId, TICKS_PER_UNIT, Verdict};
 use tenure_trace::{Action, ScriptCommand};
 
 use crate::run_state::{MessageView, RunState};
@@ -102,8 +102,7 @@ impl ActionRequest {
                 words: words.collect(),
             }));
         }
-        for (opinion, verdict) in
-            [(&self.suspect, DetectorVerdict::Suspect), (&self.trust, DetectorVerdict::Trust)]
+        for (opinion, verdict) in [(&self.suspect, Verdict::Suspect), (&self.trust, Verdict::Trust)]
         {
             let Some(SuspicionRequest { process: at, peer }) = opinion else { continue };
             let (at, peer) = (process(*at, state)?, process(*peer, state)?);

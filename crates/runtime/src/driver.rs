@@ -15,7 +15,7 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use tenure_core::{
-    DetectorVerdict, Group, Input, Node, PendingSave, ProcessId, ProcessSet, Protocol, TimerRole,
+    Group, Input, Node, PendingSave, ProcessId, ProcessSet, Protocol, TimerRole, Verdict,
 };
 use tenure_trace::{RecordKind, RecordableProtocol};
 use tokio::sync::{mpsc, watch};
@@ -509,9 +509,9 @@ where
             return Ok(());
         }
         if !self.departed.remove(peer) {
-            self.on_suspicion(peer, DetectorVerdict::Suspect)?;
+            self.on_suspicion(peer, Verdict::Suspect)?;
         }
-        self.on_suspicion(peer, DetectorVerdict::Trust)
+        self.on_suspicion(peer, Verdict::Trust)
     }
 
     /// Handles the goodbye of a peer. The goodbye proves that the peer's session has ended, so the
@@ -521,7 +521,7 @@ where
         if self.sessions[peer.index()] != session || !self.departed.insert(peer) {
             return Ok(());
         }
-        self.on_suspicion(peer, DetectorVerdict::Suspect)
+        self.on_suspicion(peer, Verdict::Suspect)
     }
 
     pub(crate) fn boot(&mut self, is_recovery: bool) -> Result<(), NodeFailure> {
@@ -541,7 +541,7 @@ where
     pub(crate) fn on_suspicion(
         &mut self,
         peer: ProcessId,
-        verdict: DetectorVerdict,
+        verdict: Verdict,
     ) -> Result<(), NodeFailure> {
         let cause = RecordKind::Suspicion { peer, verdict };
         self.executor.record_verdict(peer, verdict);

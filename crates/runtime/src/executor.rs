@@ -7,8 +7,8 @@ use std::{iter, vec};
 
 use serde::Serialize;
 use tenure_core::{
-    DetectorVerdict, Labelled, Layer, PendingSave, ProcessId, ProcessSet, Protocol,
-    ReleasedEffects, Step, TimerChange,
+    Labelled, Layer, PendingSave, ProcessId, ProcessSet, Protocol, ReleasedEffects, Step,
+    TimerChange, Verdict,
 };
 use tenure_trace::{EventData, RecordKind};
 use tracing::warn;
@@ -250,10 +250,10 @@ where
     ///
     /// If the process has a failure detector, the detector adopts this verdict in the next step.
     /// This method updates `suspicions` now, so that the trace does not record the verdict twice.
-    pub(crate) fn record_verdict(&mut self, peer: ProcessId, verdict: DetectorVerdict) {
+    pub(crate) fn record_verdict(&mut self, peer: ProcessId, verdict: Verdict) {
         match verdict {
-            DetectorVerdict::Suspect => self.suspicions.insert(peer),
-            DetectorVerdict::Trust => self.suspicions.remove(peer),
+            Verdict::Suspect => self.suspicions.insert(peer),
+            Verdict::Trust => self.suspicions.remove(peer),
         };
         self.peer_liveness.record_verdict(peer, verdict);
     }
@@ -261,7 +261,7 @@ where
     /// Returns the verdicts that the process's own failure detector changed in the last step. Each
     /// element is a peer and the new verdict about this peer. Returns no element if the process has
     /// no failure detector.
-    fn take_changed_suspicions(&mut self, process: &P) -> Vec<(ProcessId, DetectorVerdict)> {
+    fn take_changed_suspicions(&mut self, process: &P) -> Vec<(ProcessId, Verdict)> {
         let Some(suspected) = self.suspected else { return Vec::new() };
         let now = suspected(process);
         if *now == self.suspicions {
@@ -269,9 +269,9 @@ where
         }
         let before = std::mem::replace(&mut self.suspicions, now.clone());
         let suspected = now.iter().filter(|peer| !before.contains(*peer));
-        let suspected = suspected.map(|peer| (peer, DetectorVerdict::Suspect));
+        let suspected = suspected.map(|peer| (peer, Verdict::Suspect));
         let trusted = before.iter().filter(|peer| !now.contains(*peer));
-        suspected.chain(trusted.map(|peer| (peer, DetectorVerdict::Trust))).collect()
+        suspected.chain(trusted.map(|peer| (peer, Verdict::Trust))).collect()
     }
 
     /// Ends the trace and drops the application. Then closes the connections when all sent messages

@@ -6,8 +6,8 @@ use tenure_core::service::agreement::User;
 use tenure_core::service::user::{ServiceUser, UserModelConfig};
 use tenure_core::service::{election, mutex};
 use tenure_core::{
-    Agreement, Algorithm, ConstantEnvironment, DetectorVerdict, Election, Group, Input, Mutex,
-    Node, ProcessId, Protocol, Step, TimerChange,
+    Agreement, Algorithm, ConstantEnvironment, Election, Group, Input, Mutex, Node, ProcessId,
+    Protocol, Step, TimerChange, Verdict,
 };
 
 use crate::envelope::Envelope;
@@ -151,8 +151,7 @@ impl<P: Protocol> Runner<'_, P> {
         let input = match selector % 8 {
             0 if selector < 16 => return Some(NextAction::Crash),
             0 | 1 if other => {
-                let verdict =
-                    if selector < 128 { DetectorVerdict::Suspect } else { DetectorVerdict::Trust };
+                let verdict = if selector < 128 { Verdict::Suspect } else { Verdict::Trust };
                 Some(Input::Suspicion { peer: from, verdict })
             }
             2 => {

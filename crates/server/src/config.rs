@@ -304,8 +304,7 @@ pub struct ConfiguredMember {
     pub id: u64,
     /// Name of the member.
     pub name: String,
-    /// Peer URL of the member. Empty if the configuration contains neither `initial_cluster` nor a
-    /// peer URL of this member.
+    /// Peer URL of the member. Empty without `initial_cluster` and a peer URL of this member.
     pub peer_url: String,
     /// Address at which this process dials the member, as `host:port`.
     pub dial_address: String,
@@ -359,6 +358,7 @@ impl Config {
         let is_single_member = members.len() == 1;
         let has_keys = self.has_peer_keys()?;
         let directory = self.data_dir.clone();
+        let cors = self.cors.split(',');
         Ok(ValidatedConfig {
             client_listeners: self.listen_addresses("--listen-client-urls", &clients, false)?,
             // These listeners need no authentication: metrics reveal no keys or values, and clients
@@ -376,12 +376,7 @@ impl Config {
             me,
             directory: directory.unwrap_or_else(|| format!("{}.tenure", self.name).into()),
             client_urls: advertised.iter().map(Url::to_string).collect(),
-            cors_origins: self
-                .cors
-                .split(',')
-                .filter(|it| !it.is_empty())
-                .map(str::to_owned)
-                .collect(),
+            cors_origins: cors.filter(|it| !it.is_empty()).map(str::to_owned).collect(),
             limits: self.limits()?,
         })
     }

@@ -7,7 +7,7 @@
 //! # async fn run() -> Result<(), tenure_server::ServeError> {
 //! let config = tenure_server::Config::default();
 //! let server = tenure_server::Server::start(&config).await?;
-//! println!("serves clients at {}", server.addresses()[0]);
+//! println!("serves clients at {}", server.client_addresses()[0]);
 //! server.run(std::future::pending()).await
 //! # }
 //! ```

@@ -7,7 +7,7 @@ use serde_json::Value;
 use tenure_core::service::{
     clock_synchronisation, commit, election, leader_tree, mutex, replicated_list, stream,
 };
-use tenure_core::{DetectorVerdict, Fence, ProcessId, Term};
+use tenure_core::{Fence, ProcessId, Term, Verdict};
 
 use crate::escaping::EscapingWriter;
 use crate::format::{
@@ -115,10 +115,10 @@ fn write_record(f: &mut impl Write, record: &Record) -> fmt::Result {
             write!(f, "{message} from {at} to {peer} is duplicated")
         }
         RecordKind::Timer(timer) => write!(f, "{at}'s timer {timer} fires"),
-        RecordKind::Suspicion { peer, verdict: DetectorVerdict::Suspect } => {
+        RecordKind::Suspicion { peer, verdict: Verdict::Suspect } => {
             write!(f, "{at} suspects {peer}")
         }
-        RecordKind::Suspicion { peer, verdict: DetectorVerdict::Trust } => {
+        RecordKind::Suspicion { peer, verdict: Verdict::Trust } => {
             write!(f, "{at} trusts {peer}")
         }
         RecordKind::Mute => {
@@ -327,7 +327,7 @@ mod tests {
     fn describes_every_event() {
         let entered = mutex::Event::Entered { fence: Fence(1, 2) };
         let sides = vec![vec![P1], vec![ProcessId(1), P3]];
-        let suspects = RecordKind::Suspicion { peer: P3, verdict: DetectorVerdict::Suspect };
+        let suspects = RecordKind::Suspicion { peer: P3, verdict: Verdict::Suspect };
         for (kind, description) in [
             (RecordKind::Command(mutex::Command::Enter.into()), "P1 asks to enter"),
             (RecordKind::Command(election::Command::Elect.into()), "P1 asks for an election"),

@@ -30,8 +30,8 @@ use tenure_core::service::broadcast::{Command, Event, Item};
 use tenure_core::service::{Tagged, consensus};
 use tenure_core::theory::Theory;
 use tenure_core::{
-    Algorithm, Card, CrashModel, DetectorClass, DetectorVerdict, Effects, Group, Input, Label,
-    Labelled, MessageCost, Never, ProcessId, Property, Protocol, Service, ToleratedFaults,
+    Algorithm, Card, CrashModel, DetectorClass, Effects, Group, Input, Label, Labelled,
+    MessageCost, Never, ProcessId, Property, Protocol, Service, ToleratedFaults, Verdict,
 };
 
 use super::omega::Omega;
@@ -144,12 +144,7 @@ impl Protocol for AtomicBroadcast {
         self.relay(Input::Timer(timer), fx);
     }
 
-    fn on_suspicion(
-        &mut self,
-        peer: ProcessId,
-        verdict: DetectorVerdict,
-        fx: &mut impl Effects<Self>,
-    ) {
+    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
         let begun: Vec<u64> = self.turns.keys().copied().collect();
         for turn in begun {
             self.step_instance(turn, Input::Suspicion { peer, verdict }, fx);
@@ -185,7 +180,7 @@ impl AtomicBroadcast {
                 let paxos = turns.entry(turn).or_insert_with(|| {
                     let mut paxos = Paxos::boot(group, &Variants::none(), None, fx);
                     for peer in detector.suspected() {
-                        paxos.on_suspicion(peer, DetectorVerdict::Suspect, fx);
+                        paxos.on_suspicion(peer, Verdict::Suspect, fx);
                     }
                     paxos
                 });

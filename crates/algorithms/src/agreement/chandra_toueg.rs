@@ -37,8 +37,8 @@ use alloc::collections::BTreeMap;
 use tenure_core::service::consensus::{Command, Event};
 use tenure_core::theory::Theory;
 use tenure_core::{
-    Algorithm, Card, CrashModel, DetectorClass, DetectorVerdict, Effects, Group, MessageCost,
-    Never, ProcessId, ProcessSet, Property, Protocol, Service, ToleratedFaults, labelled,
+    Algorithm, Card, CrashModel, DetectorClass, Effects, Group, MessageCost, Never, ProcessId,
+    ProcessSet, Property, Protocol, Service, ToleratedFaults, Verdict, labelled,
 };
 
 use super::omega::Omega;
@@ -205,12 +205,7 @@ impl Protocol for ChandraToueg {
         }
     }
 
-    fn on_suspicion(
-        &mut self,
-        peer: ProcessId,
-        verdict: DetectorVerdict,
-        fx: &mut impl Effects<Self>,
-    ) {
+    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
         self.detector.on_verdict(peer, verdict);
         self.skip_suspected_coordinator(fx);
     }

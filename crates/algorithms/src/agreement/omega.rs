@@ -3,7 +3,7 @@
 //! T. D. Chandra, V. Hadzilacos, S. Toueg, *The weakest failure detector for solving consensus*,
 //! JACM 43(4), 1996.
 
-use tenure_core::{DetectorVerdict, ProcessId, ProcessSet};
+use tenure_core::{ProcessId, ProcessSet, Verdict};
 
 /// The leader oracle. Each process regards as leader the process with the lowest id that it does
 /// not suspect.
@@ -17,10 +17,10 @@ pub(super) struct Omega {
 }
 
 impl Omega {
-    pub(super) fn on_verdict(&mut self, peer: ProcessId, verdict: DetectorVerdict) {
+    pub(super) fn on_verdict(&mut self, peer: ProcessId, verdict: Verdict) {
         match verdict {
-            DetectorVerdict::Suspect => self.suspected.insert(peer),
-            DetectorVerdict::Trust => self.suspected.remove(peer),
+            Verdict::Suspect => self.suspected.insert(peer),
+            Verdict::Trust => self.suspected.remove(peer),
         };
     }
 

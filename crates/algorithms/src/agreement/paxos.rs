@@ -37,8 +37,8 @@
 use tenure_core::service::consensus::{Command, Event};
 use tenure_core::theory::Theory;
 use tenure_core::{
-    Algorithm, Card, CrashModel, DetectorClass, DetectorVerdict, Effects, Group, MessageCost,
-    Never, ProcessId, ProcessSet, Property, Protocol, Service, Term, ToleratedFaults, labelled,
+    Algorithm, Card, CrashModel, DetectorClass, Effects, Group, MessageCost, Never, ProcessId,
+    ProcessSet, Property, Protocol, Service, Term, ToleratedFaults, Verdict, labelled,
 };
 
 use super::omega::Omega;
@@ -196,18 +196,13 @@ impl Protocol for Paxos {
         self.act_as_leader(fx);
     }
 
-    fn on_suspicion(
-        &mut self,
-        peer: ProcessId,
-        verdict: DetectorVerdict,
-        fx: &mut impl Effects<Self>,
-    ) {
+    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
         let was_leader = self.is_leader();
         self.omega.on_verdict(peer, verdict);
         match verdict {
-            DetectorVerdict::Suspect if !was_leader => self.act_as_leader(fx),
-            DetectorVerdict::Suspect => {}
-            DetectorVerdict::Trust => self.remind(peer, fx),
+            Verdict::Suspect if !was_leader => self.act_as_leader(fx),
+            Verdict::Suspect => {}
+            Verdict::Trust => self.remind(peer, fx),
         }
     }
 

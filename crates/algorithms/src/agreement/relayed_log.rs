@@ -38,8 +38,7 @@ use alloc::vec::Vec;
 use tenure_core::service::log::{self, Payload, Reason};
 use tenure_core::service::relayed_log::{Command, Event, Ticket};
 use tenure_core::{
-    Algorithm, DetectorVerdict, Effects, Group, LiftEffects, ProcessId, Protocol, SharedConfig,
-    TimerRole,
+    Algorithm, Effects, Group, LiftEffects, ProcessId, Protocol, SharedConfig, TimerRole, Verdict,
 };
 
 use super::raft_log::{self, RaftLog, Stable, Timer};
@@ -212,13 +211,8 @@ impl Protocol for RelayedLog {
 
     /// Stops waiting for the answers of `peer` if `peer` is suspected. The log ignores suspicions,
     /// because it has its own timeouts.
-    fn on_suspicion(
-        &mut self,
-        peer: ProcessId,
-        verdict: DetectorVerdict,
-        fx: &mut impl Effects<Self>,
-    ) {
-        if verdict == DetectorVerdict::Suspect {
+    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
+        if verdict == Verdict::Suspect {
             self.end_waits(|forwarded| forwarded.to == peer, fx);
         }
     }

@@ -38,8 +38,8 @@ mod message;
 
 use tenure_core::service::membership::{Command, Event, View};
 use tenure_core::{
-    Algorithm, Card, ChannelOrder, CrashModel, DetectorClass, DetectorVerdict, Effects, Group,
-    MessageCost, Never, ProcessId, ProcessSet, Property, Protocol, Service, ToleratedFaults,
+    Algorithm, Card, ChannelOrder, CrashModel, DetectorClass, Effects, Group, MessageCost, Never,
+    ProcessId, ProcessSet, Property, Protocol, Service, ToleratedFaults, Verdict,
 };
 
 pub use self::message::{Message, Proposal};
@@ -142,18 +142,13 @@ impl Protocol for RicciardiBirman {
         }
     }
 
-    fn on_suspicion(
-        &mut self,
-        peer: ProcessId,
-        verdict: DetectorVerdict,
-        fx: &mut impl Effects<Self>,
-    ) {
+    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
         match verdict {
-            DetectorVerdict::Suspect => {
+            Verdict::Suspect => {
                 self.suspected.insert(peer);
                 self.send_view(&self.group.peers(), fx);
             }
-            DetectorVerdict::Trust => {
+            Verdict::Trust => {
                 self.suspected.remove(peer);
                 fx.send(peer, Message::Install { view: self.view.clone() });
             }

@@ -32,8 +32,7 @@ use alloc::vec::Vec;
 
 use tenure_core::service::clock_synchronisation::{Command, Event};
 use tenure_core::{
-    Delay, DetectorVerdict, Effects, Group, ProcessId, ProcessSet, Protocol, SharedConfig, Term,
-    labelled,
+    Delay, Effects, Group, ProcessId, ProcessSet, Protocol, SharedConfig, Term, Verdict, labelled,
 };
 
 use super::{Application, Leadership};
@@ -192,21 +191,16 @@ impl Protocol for Berkeley {
         self.start_round(fx);
     }
 
-    fn on_suspicion(
-        &mut self,
-        peer: ProcessId,
-        verdict: DetectorVerdict,
-        fx: &mut impl Effects<Self>,
-    ) {
+    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
         match verdict {
-            DetectorVerdict::Suspect => {
+            Verdict::Suspect => {
                 self.suspected.insert(peer);
                 if let Some(round) = &mut self.round {
                     round.awaited.remove(peer);
                     self.finish_if_complete(fx);
                 }
             }
-            DetectorVerdict::Trust => {
+            Verdict::Trust => {
                 self.suspected.remove(peer);
                 self.start_round(fx);
             }

@@ -33,7 +33,7 @@ use alloc::vec::Vec;
 
 use tenure_core::service::replicated_list::{Command, Event};
 use tenure_core::{
-    DetectorVerdict, Effects, Group, Never, ProcessId, ProcessSet, Protocol, Term, labelled,
+    Effects, Group, Never, ProcessId, ProcessSet, Protocol, Term, Verdict, labelled,
 };
 
 use super::{Application, Leadership};
@@ -226,14 +226,9 @@ impl Protocol for PrimaryBackup {
         }
     }
 
-    fn on_suspicion(
-        &mut self,
-        peer: ProcessId,
-        verdict: DetectorVerdict,
-        fx: &mut impl Effects<Self>,
-    ) {
+    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
         // A process that is trusted again may have missed messages.
-        let (DetectorVerdict::Trust, Some(term)) = (verdict, self.leadership.leading_term()) else {
+        let (Verdict::Trust, Some(term)) = (verdict, self.leadership.leading_term()) else {
             return;
         };
         match self.phase {

@@ -33,8 +33,7 @@ use alloc::sync::Arc;
 
 use tenure_core::service::leader_tree::{Command, Event, Wave};
 use tenure_core::{
-    DetectorVerdict, Effects, Group, Never, ProcessId, ProcessSet, Protocol, SharedConfig, Term,
-    labelled,
+    Effects, Group, Never, ProcessId, ProcessSet, Protocol, SharedConfig, Term, Verdict, labelled,
 };
 
 use super::{Application, Leadership};
@@ -172,24 +171,19 @@ impl Protocol for SpanningTree {
         }
     }
 
-    fn on_suspicion(
-        &mut self,
-        peer: ProcessId,
-        verdict: DetectorVerdict,
-        fx: &mut impl Effects<Self>,
-    ) {
+    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
         match verdict {
-            DetectorVerdict::Suspect => self.suspected.insert(peer),
-            DetectorVerdict::Trust => self.suspected.remove(peer),
+            Verdict::Suspect => self.suspected.insert(peer),
+            Verdict::Trust => self.suspected.remove(peer),
         };
         if self.leadership.leading_term().is_some() {
             return self.start_wave(fx);
         }
         let Some(Position { wave, .. }) = self.position else { return };
         match verdict {
-            DetectorVerdict::Suspect => self.on_neighbour(peer, wave, 0, fx),
-            DetectorVerdict::Trust if self.neighbours.contains(peer) => self.request_wave(fx),
-            DetectorVerdict::Trust => {}
+            Verdict::Suspect => self.on_neighbour(peer, wave, 0, fx),
+            Verdict::Trust if self.neighbours.contains(peer) => self.request_wave(fx),
+            Verdict::Trust => {}
         }
     }
 }

@@ -33,7 +33,7 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use tenure_core::service::commit::{Command, Event, Transaction};
-use tenure_core::{DetectorVerdict, Effects, Group, Never, ProcessId, ProcessSet, Protocol, Term};
+use tenure_core::{Effects, Group, Never, ProcessId, ProcessSet, Protocol, Term, Verdict};
 
 pub use self::config::{Config, VariantId};
 use self::inquiry::Inquiry;
@@ -172,14 +172,9 @@ impl Protocol for ThreePhaseCommit {
         }
     }
 
-    fn on_suspicion(
-        &mut self,
-        peer: ProcessId,
-        verdict: DetectorVerdict,
-        fx: &mut impl Effects<Self>,
-    ) {
+    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
         match verdict {
-            DetectorVerdict::Suspect => {
+            Verdict::Suspect => {
                 self.suspected.insert(peer);
                 self.abort_where(|awaited| awaited.contains(peer), fx);
                 if self.leadership.leading_term().is_some() {
@@ -193,7 +188,7 @@ impl Protocol for ThreePhaseCommit {
                     self.maybe_finish_inquiry(fx);
                 }
             }
-            DetectorVerdict::Trust => {
+            Verdict::Trust => {
                 self.suspected.remove(peer);
                 for (transaction, progress) in &self.transactions {
                     if let Progress::Decided { commits, unacknowledged } = progress

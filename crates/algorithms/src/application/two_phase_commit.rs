@@ -32,7 +32,7 @@ use alloc::vec::Vec;
 
 use tenure_core::service::commit::{Command, Event, Transaction};
 use tenure_core::{
-    DetectorVerdict, Effects, Group, Never, ProcessId, ProcessSet, Protocol, Term, labelled,
+    Effects, Group, Never, ProcessId, ProcessSet, Protocol, Term, Verdict, labelled,
 };
 
 use self::inquiry::Inquiry;
@@ -222,14 +222,9 @@ impl Protocol for TwoPhaseCommit {
         }
     }
 
-    fn on_suspicion(
-        &mut self,
-        peer: ProcessId,
-        verdict: DetectorVerdict,
-        fx: &mut impl Effects<Self>,
-    ) {
+    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
         match verdict {
-            DetectorVerdict::Suspect => {
+            Verdict::Suspect => {
                 self.suspected.insert(peer);
                 self.abort_where(|awaited| awaited.contains(peer), fx);
                 if let Some(inquiry) = &mut self.inquiry {
@@ -237,7 +232,7 @@ impl Protocol for TwoPhaseCommit {
                     self.maybe_finish_inquiry(fx);
                 }
             }
-            DetectorVerdict::Trust => {
+            Verdict::Trust => {
                 self.suspected.remove(peer);
                 for (transaction, progress) in &self.transactions {
                     if let Progress::Decided { commits, unacknowledged } = progress

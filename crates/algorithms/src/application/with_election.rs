@@ -6,8 +6,7 @@ use alloc::vec::Vec;
 use tenure_core::service::election;
 use tenure_core::service::with_election::{Command, Event};
 use tenure_core::{
-    DetectorVerdict, Effects, Election, Group, Input, Label, Labelled, ProcessId, Protocol, Term,
-    TimerRole,
+    Effects, Election, Group, Input, Label, Labelled, ProcessId, Protocol, Term, TimerRole, Verdict,
 };
 
 /// An application that needs a leader. The application is informed of the result of each election.
@@ -131,12 +130,7 @@ impl<A: Application, E: Election> Protocol for WithElection<A, E> {
     /// Handles a verdict of the failure detector about `peer`. Passes the verdict to the
     /// application first and then to the election. So when the election reports a new leader, the
     /// application knows which processes are suspected.
-    fn on_suspicion(
-        &mut self,
-        peer: ProcessId,
-        verdict: DetectorVerdict,
-        fx: &mut impl Effects<Self>,
-    ) {
+    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
         self.application.on_suspicion(peer, verdict, &mut application(fx));
         self.step_election(Input::Suspicion { peer, verdict }, fx);
     }

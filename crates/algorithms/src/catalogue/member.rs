@@ -48,7 +48,9 @@ macro_rules! member {
             type Sum = $crate::catalogue::catalogue_entries::all_elections::sum::Any;
 
             fn sum_config(config: Self::Config) -> $crate::catalogue::member::SumConfig<Self> {
-                $crate::catalogue::catalogue_entries::all_elections::config_by_lock(sum::Config::$Type(config))
+                $crate::catalogue::catalogue_entries::all_elections::config_by_lock(
+                    sum::Config::$Type(config),
+                )
             }
         }
     };

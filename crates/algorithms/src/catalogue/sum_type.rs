@@ -19,7 +19,7 @@ macro_rules! sum {
             use tenure_core::theory::{Prediction, WorkloadKind};
             use tenure_core::{
                 Algorithm, Card, Effects, DynEffects, Group, Label, Labelled, ProcessId, Protocol,
-                Rank, TimerRole, DetectorVerdict,
+                Rank, TimerRole, Verdict,
             };
 
             use super::{$($Member),+};
@@ -111,8 +111,8 @@ macro_rules! sum {
                                 Stable::$Member(stable) => stable,
                                 _ => panic!("a process saved the state of another algorithm"),
                             });
-                            let fx =
-                                &mut fx.child_effects(Message::$Member, Timer::$Member, event::<$Member>);
+                            let fx = &mut fx
+                                .child_effects(Message::$Member, Timer::$Member, event::<$Member>);
                             Any::$Member(<$Member>::boot(group, config, stable, fx))
                         })+
                     }
@@ -123,8 +123,8 @@ macro_rules! sum {
                         $(Any::$Member(inner) => {
                             let member_command: Option<<$Member as Protocol>::Command> =
                                 command.try_into().ok();
-                            let fx =
-                                &mut fx.child_effects(Message::$Member, Timer::$Member, event::<$Member>);
+                            let fx = &mut fx
+                                .child_effects(Message::$Member, Timer::$Member, event::<$Member>);
                             if let Some(command) = member_command {
                                 inner.on_command(command, fx);
                             }
@@ -140,8 +140,8 @@ macro_rules! sum {
                 ) {
                     match (self, message) {
                         $((Any::$Member(inner), Message::$Member(message)) => {
-                            let fx =
-                                &mut fx.child_effects(Message::$Member, Timer::$Member, event::<$Member>);
+                            let fx = &mut fx
+                                .child_effects(Message::$Member, Timer::$Member, event::<$Member>);
                             inner.on_message(from, message, fx);
                         })+
                         // The message is from a peer that was configured for another algorithm.
@@ -152,8 +152,8 @@ macro_rules! sum {
                 fn timer(&mut self, timer: Timer, fx: &mut DynEffects<'_, Any>) {
                     match (self, timer) {
                         $((Any::$Member(inner), Timer::$Member(timer)) => {
-                            let fx =
-                                &mut fx.child_effects(Message::$Member, Timer::$Member, event::<$Member>);
+                            let fx = &mut fx
+                                .child_effects(Message::$Member, Timer::$Member, event::<$Member>);
                             inner.on_timer(timer, fx);
                         })+
                         _ => unreachable!("a process arms its own timers and no others"),
@@ -163,13 +163,13 @@ macro_rules! sum {
                 fn suspicion(
                     &mut self,
                     peer: ProcessId,
-                    verdict: DetectorVerdict,
+                    verdict: Verdict,
                     fx: &mut DynEffects<'_, Any>,
                 ) {
                     match self {
                         $(Any::$Member(inner) => {
-                            let fx =
-                                &mut fx.child_effects(Message::$Member, Timer::$Member, event::<$Member>);
+                            let fx = &mut fx
+                                .child_effects(Message::$Member, Timer::$Member, event::<$Member>);
                             inner.on_suspicion(peer, verdict, fx);
                         })+
                     }
@@ -243,7 +243,7 @@ macro_rules! sum {
                 fn on_suspicion(
                     &mut self,
                     peer: ProcessId,
-                    verdict: DetectorVerdict,
+                    verdict: Verdict,
                     fx: &mut impl Effects<Self>,
                 ) {
                     self.suspicion(peer, verdict, &mut DynEffects::new(fx));

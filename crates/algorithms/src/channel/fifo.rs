@@ -26,8 +26,8 @@ use alloc::vec::Vec;
 use alloc::{format, vec};
 
 use tenure_core::{
-    Algorithm, Card, ChannelOrder, Delay, DetectorVerdict, Effects, Group, Label, Labelled, Layer,
-    LocalTime, ProcessId, Property, Protocol, TimerRole, Timing,
+    Algorithm, Card, ChannelOrder, Delay, Effects, Group, Label, Labelled, Layer, LocalTime,
+    ProcessId, Property, Protocol, TimerRole, Timing, Verdict,
 };
 
 pub use config::Config;
@@ -204,12 +204,7 @@ impl<P: Protocol> Protocol for Fifo<P> {
         if let Timer::Inner(timer) = timer { P::timer_role(timer) } else { TimerRole::Plain }
     }
 
-    fn on_suspicion(
-        &mut self,
-        peer: ProcessId,
-        verdict: DetectorVerdict,
-        fx: &mut impl Effects<Self>,
-    ) {
+    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
         self.inner.on_suspicion(
             peer,
             verdict,

@@ -46,8 +46,8 @@ use alloc::vec::Vec;
 
 use tenure_core::service::{election, mutex, office};
 use tenure_core::{
-    DetectorVerdict, Effects, Election, Fence, Group, Input, ProcessId, ProcessSet, Protocol,
-    SharedConfig, Term, TimerRole,
+    Effects, Election, Fence, Group, Input, ProcessId, ProcessSet, Protocol, SharedConfig, Term,
+    TimerRole, Verdict,
 };
 
 pub(crate) use self::config::config_for_election;
@@ -239,12 +239,7 @@ impl<E: Election> Protocol for Coordinated<E> {
         }
     }
 
-    fn on_suspicion(
-        &mut self,
-        peer: ProcessId,
-        verdict: DetectorVerdict,
-        fx: &mut impl Effects<Self>,
-    ) {
+    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
         self.record_verdict(peer, verdict);
         self.step_election(Input::Suspicion { peer, verdict }, fx);
         self.on_verdict_as_leader(peer, verdict, fx);

@@ -10,8 +10,8 @@ use core::fmt::Debug;
 use core::hash::Hash;
 
 use tenure_core::{
-    Algorithm, Card, DetectorVerdict, Effects, Group, ProcessId, ProcessSet, Protocol,
-    SharedConfig, Tagged, TimerRole, Wire,
+    Algorithm, Card, Effects, Group, ProcessId, ProcessSet, Protocol, SharedConfig, Tagged,
+    TimerRole, Verdict, Wire,
 };
 pub use tenure_core::{LockName, LockNameError};
 
@@ -84,15 +84,10 @@ impl<K: InstanceKey, P: Protocol> Protocol for Keyed<K, P> {
         P::timer_role(&timer.inner)
     }
 
-    fn on_suspicion(
-        &mut self,
-        peer: ProcessId,
-        verdict: DetectorVerdict,
-        fx: &mut impl Effects<Self>,
-    ) {
+    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
         match verdict {
-            DetectorVerdict::Suspect => self.suspected.insert(peer),
-            DetectorVerdict::Trust => self.suspected.remove(peer),
+            Verdict::Suspect => self.suspected.insert(peer),
+            Verdict::Trust => self.suspected.remove(peer),
         };
         for (key, inner) in &mut self.instances {
             inner.on_suspicion(peer, verdict, &mut keyed_effects(key, fx));
@@ -112,7 +107,7 @@ impl<K: InstanceKey, P: Protocol> Keyed<K, P> {
     fn boot_instance(&mut self, key: K, stable: Option<P::Stable>, fx: &mut impl Effects<Self>) {
         let mut inner = P::boot(self.group, &self.config, stable, &mut keyed_effects(&key, fx));
         for peer in &self.suspected {
-            inner.on_suspicion(peer, DetectorVerdict::Suspect, &mut keyed_effects(&key, fx));
+            inner.on_suspicion(peer, Verdict::Suspect, &mut keyed_effects(&key, fx));
         }
         self.instances.insert(key, inner);
     }

@@ -2,8 +2,7 @@
 
 use tenure_core::service::{mutex, office};
 use tenure_core::{
-    Algorithm, Card, DetectorVerdict, Effects, Group, Office, ProcessId, Protocol, Service,
-    TimerRole,
+    Algorithm, Card, Effects, Group, Office, ProcessId, Protocol, Service, TimerRole, Verdict,
 };
 
 /// State of one process of the protocol `P`. `P` offers a lock and an election, but the local user
@@ -48,12 +47,7 @@ impl<P: Office> Protocol for MutexOnly<P> {
         P::timer_role(timer)
     }
 
-    fn on_suspicion(
-        &mut self,
-        peer: ProcessId,
-        verdict: DetectorVerdict,
-        fx: &mut impl Effects<Self>,
-    ) {
+    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
         self.0.on_suspicion(peer, verdict, &mut mutex_effects(fx));
     }
 }

@@ -15,8 +15,8 @@ use alloc::vec::Vec;
 
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{
-    Algorithm, Card, DetectorVerdict, Effects, Fence, Group, Input, MessageCost, Mutex, ProcessId,
-    Protocol, SharedConfig, Tagged, TimerRole,
+    Algorithm, Card, Effects, Fence, Group, Input, MessageCost, Mutex, ProcessId, Protocol,
+    SharedConfig, Tagged, TimerRole, Verdict,
 };
 
 use super::Keyed;
@@ -100,12 +100,7 @@ impl<P: Mutex> Protocol for OrderedLocks<P> {
         P::timer_role(&timer.inner)
     }
 
-    fn on_suspicion(
-        &mut self,
-        peer: ProcessId,
-        verdict: DetectorVerdict,
-        fx: &mut impl Effects<Self>,
-    ) {
+    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
         self.step_locks(Input::Suspicion { peer, verdict }, fx);
     }
 }

@@ -7,8 +7,8 @@ use alloc::format;
 
 use tenure_core::service::office::{Command, Event};
 use tenure_core::{
-    Algorithm, Card, ChannelOrder, CrashModel, DetectorVerdict, Effects, Election, Group, Label,
-    Labelled, Mutex, ProcessId, Protocol, Service, Strategy, TimerRole, ToleratedFaults,
+    Algorithm, Card, ChannelOrder, CrashModel, Effects, Election, Group, Label, Labelled, Mutex,
+    ProcessId, Protocol, Service, Strategy, TimerRole, ToleratedFaults, Verdict,
 };
 
 /// State of one process: its part of the mutex and its part of the election.
@@ -100,12 +100,7 @@ impl<M: Mutex, E: Election> Protocol for SideBySide<M, E> {
         }
     }
 
-    fn on_suspicion(
-        &mut self,
-        peer: ProcessId,
-        verdict: DetectorVerdict,
-        fx: &mut impl Effects<Self>,
-    ) {
+    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
         self.mutex.on_suspicion(peer, verdict, &mut lock(fx));
         self.election.on_suspicion(peer, verdict, &mut leader(fx));
     }

@@ -9,8 +9,8 @@ use alloc::vec::Vec;
 
 use tenure_core::service::detector;
 use tenure_core::{
-    Algorithm, Card, Detector, DetectorClass, DetectorVerdict, Effects, Group, Label, Labelled,
-    ProcessId, Protocol, TimerRole, Timing,
+    Algorithm, Card, Detector, DetectorClass, Effects, Group, Label, Labelled, ProcessId, Protocol,
+    TimerRole, Timing, Verdict,
 };
 
 /// State of one process of the protocol `P`, with its failure detector `D`.
@@ -147,12 +147,7 @@ impl<D: Detector, P: Protocol> Protocol for WithDetector<D, P> {
 
     /// Handles a verdict from a source outside the detector. For example, the runtime may have seen
     /// a new session of a peer. Passes the verdict to the detector and to the protocol.
-    fn on_suspicion(
-        &mut self,
-        peer: ProcessId,
-        verdict: DetectorVerdict,
-        fx: &mut impl Effects<Self>,
-    ) {
+    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
         let (_, verdicts) = fx.run_child(Message::Detector, Timer::Detector, |fx| {
             self.detector.on_suspicion(peer, verdict, fx)
         });

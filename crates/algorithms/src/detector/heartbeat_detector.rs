@@ -12,9 +12,9 @@ use alloc::vec::Vec;
 
 use tenure_core::service::detector::{Command, Event};
 use tenure_core::{
-    Algorithm, Card, ChannelOrder, CostUnit, CrashModel, Delay, DetectorClass, DetectorVerdict,
-    Effects, Group, LocalTime, MessageCost, ProcessId, ProcessKnowledge, ProcessSet, Protocol,
-    Service, SharedConfig, Strategy, TimerRole, Timing, ToleratedFaults, Topology, labelled,
+    Algorithm, Card, ChannelOrder, CostUnit, CrashModel, Delay, DetectorClass, Effects, Group,
+    LocalTime, MessageCost, ProcessId, ProcessKnowledge, ProcessSet, Protocol, Service,
+    SharedConfig, Strategy, TimerRole, Timing, ToleratedFaults, Topology, Verdict, labelled,
 };
 
 /// Policy of a failure detector. It is the configuration of the detector, and decides how long a
@@ -116,7 +116,7 @@ impl<C: TimeoutPolicy> Protocol for HeartbeatDetector<C> {
     fn on_message(&mut self, from: ProcessId, _: Message, fx: &mut impl Effects<Self>) {
         let suspected = self.suspected.remove(from);
         if suspected {
-            fx.emit(Event { peer: from, verdict: DetectorVerdict::Trust });
+            fx.emit(Event { peer: from, verdict: Verdict::Trust });
         }
         self.config.on_heartbeat(&mut self.records[from.index()], fx.local_clock(), suspected);
         self.set_timeout(from, fx);
@@ -132,7 +132,7 @@ impl<C: TimeoutPolicy> Protocol for HeartbeatDetector<C> {
             }
             Timer::Silence(peer) => {
                 if self.suspected.insert(peer) {
-                    fx.emit(Event { peer, verdict: DetectorVerdict::Suspect });
+                    fx.emit(Event { peer, verdict: Verdict::Suspect });
                 }
             }
         }
@@ -154,18 +154,13 @@ impl<C: TimeoutPolicy> Protocol for HeartbeatDetector<C> {
     /// Handles a verdict that comes from outside the detector. A suspicion stops the timer of the
     /// peer. If the verdict is trust, the timer restarts. If the peer then sends no heartbeats, the
     /// detector suspects it again.
-    fn on_suspicion(
-        &mut self,
-        peer: ProcessId,
-        verdict: DetectorVerdict,
-        fx: &mut impl Effects<Self>,
-    ) {
+    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
         match verdict {
-            DetectorVerdict::Suspect => {
+            Verdict::Suspect => {
                 self.suspected.insert(peer);
                 fx.cancel_timer(Timer::Silence(peer));
             }
-            DetectorVerdict::Trust => {
+            Verdict::Trust => {
                 self.suspected.remove(peer);
                 self.config.restart_silence_measurement(&mut self.records[peer.index()]);
                 self.set_timeout(peer, fx);

@@ -39,7 +39,7 @@ mod rules;
 
 use tenure_core::service::election::{Command, Event};
 use tenure_core::{
-    DetectorVerdict, Effects, Group, ProcessId, ProcessSet, Protocol, SharedConfig, Term, TimerRole,
+    Effects, Group, ProcessId, ProcessSet, Protocol, SharedConfig, Term, TimerRole, Verdict,
 };
 
 pub use config::Config;
@@ -174,14 +174,9 @@ impl Protocol for Bully {
         TimerRole::MeasuresSilence
     }
 
-    fn on_suspicion(
-        &mut self,
-        peer: ProcessId,
-        verdict: DetectorVerdict,
-        fx: &mut impl Effects<Self>,
-    ) {
+    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
         match verdict {
-            DetectorVerdict::Suspect => {
+            Verdict::Suspect => {
                 self.suspected.insert(peer);
                 let is_heir = self.phase == Phase::Retired { heir: peer };
                 if self.follows(peer) || is_heir {
@@ -189,7 +184,7 @@ impl Protocol for Bully {
                     self.on_command(Command::Elect, fx);
                 }
             }
-            DetectorVerdict::Trust => {
+            Verdict::Trust => {
                 self.suspected.remove(peer);
                 if self.phase == Phase::Doubting && self.follows(peer) {
                     self.enter_phase(Phase::Settled, fx);

@@ -44,7 +44,7 @@ mod phase;
 
 use tenure_core::service::election::{Command, Event};
 use tenure_core::{
-    DetectorVerdict, Effects, Group, ProcessId, ProcessSet, Protocol, SharedConfig, Term, TimerRole,
+    Effects, Group, ProcessId, ProcessSet, Protocol, SharedConfig, Term, TimerRole, Verdict,
 };
 
 pub use config::{Config, VariantId};
@@ -186,14 +186,9 @@ impl Protocol for Invitation {
         }
     }
 
-    fn on_suspicion(
-        &mut self,
-        peer: ProcessId,
-        verdict: DetectorVerdict,
-        fx: &mut impl Effects<Self>,
-    ) {
+    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
         match verdict {
-            DetectorVerdict::Suspect => {
+            Verdict::Suspect => {
                 self.suspected.insert(peer);
                 match &mut self.phase {
                     Phase::Coordinator { members, found } => {
@@ -209,7 +204,7 @@ impl Protocol for Invitation {
                     Phase::Member | Phase::Invited | Phase::Idle => {}
                 }
             }
-            DetectorVerdict::Trust => {
+            Verdict::Trust => {
                 self.suspected.remove(peer);
                 self.schedule_check(fx);
             }

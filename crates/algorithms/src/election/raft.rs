@@ -30,9 +30,9 @@
 //! **Handing over.** A leader that resigns steps down and asks another process to start an election
 //! at once, as in the thesis. Voters need not wait, because the old leader no longer leads.
 //!
-//! Ranks play no role: the first candidate with a majority leads. With the variant `pre-vote`, a
-//! process that returns from a partition does not depose the leader. In the thesis, a lease begins
-//! when a heartbeat is sent. Here it begins with the responses, and is one heartbeat shorter.
+//! Ranks play no role. With the variant `pre-vote`, a process that returns from a partition does
+//! not depose the leader. In the thesis, a lease begins when a heartbeat is sent. Here it begins
+//! with the responses, and is one heartbeat shorter.
 
 mod card;
 mod config;
@@ -376,18 +376,14 @@ impl Raft {
         }
     }
 
-    /// Returns true if this process must not vote for another process: it leads, it follows a
-    /// leader, or it may have voted for a process that may still lead.
+    /// Returns true if this process leads, follows, or may have voted for one that may still lead.
     fn has_promised(&self) -> bool {
         matches!(self.role, Role::Follower { .. } | Role::Leader { .. })
     }
 
     fn lease(&self) -> Delay {
-        if self.has(VariantId::LongLease) {
-            self.config.election_timeout
-        } else {
-            self.config.lease_duration
-        }
+        let (election, lease) = (self.config.election_timeout, self.config.lease_duration);
+        if self.has(VariantId::LongLease) { election } else { lease }
     }
 
     fn is_majority(&self, votes: &ProcessSet) -> bool {

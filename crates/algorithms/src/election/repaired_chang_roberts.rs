@@ -38,8 +38,8 @@ use alloc::sync::Arc;
 
 use tenure_core::service::election::{Command, Event};
 use tenure_core::{
-    Algorithm, Card, CrashModel, DetectorClass, DetectorVerdict, Effects, Group, MessageCost,
-    Never, ProcessId, ProcessSet, Protocol, Rank, Term, ToleratedFaults, labelled,
+    Algorithm, Card, CrashModel, DetectorClass, Effects, Group, MessageCost, Never, ProcessId,
+    ProcessSet, Protocol, Rank, Term, ToleratedFaults, Verdict, labelled,
 };
 
 pub use super::ring::Config;
@@ -194,14 +194,9 @@ impl Protocol for RepairedChangRoberts {
         }
     }
 
-    fn on_suspicion(
-        &mut self,
-        peer: ProcessId,
-        verdict: DetectorVerdict,
-        fx: &mut impl Effects<Self>,
-    ) {
+    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
         match verdict {
-            DetectorVerdict::Suspect => {
+            Verdict::Suspect => {
                 let was_successor = self.successor() == Some(peer);
                 self.suspected.insert(peer);
                 self.depose(peer, fx);
@@ -211,7 +206,7 @@ impl Protocol for RepairedChangRoberts {
                     self.send_on(fx);
                 }
             }
-            DetectorVerdict::Trust => {
+            Verdict::Trust => {
                 self.suspected.remove(peer);
                 self.report_leader(fx);
                 if self.successor() == Some(peer) {

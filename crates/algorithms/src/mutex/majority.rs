@@ -43,8 +43,8 @@ use alloc::sync::Arc;
 use tenure_core::quorum::{QuorumError, QuorumKind, QuorumSystem};
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{
-    Algorithm, Card, CrashModel, DetectorClass, DetectorVerdict, Effects, Fence, Group, Label,
-    Labelled, Layer, Never, ProcessId, ProcessSet, Protocol, SharedConfig, ToleratedFaults,
+    Algorithm, Card, CrashModel, DetectorClass, Effects, Fence, Group, Label, Labelled, Layer,
+    Never, ProcessId, ProcessSet, Protocol, SharedConfig, ToleratedFaults, Verdict,
 };
 
 use super::maekawa::{self, Maekawa};
@@ -192,14 +192,9 @@ impl Protocol for Majority {
         }
     }
 
-    fn on_suspicion(
-        &mut self,
-        peer: ProcessId,
-        verdict: DetectorVerdict,
-        fx: &mut impl Effects<Self>,
-    ) {
+    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
         match verdict {
-            DetectorVerdict::Suspect => {
+            Verdict::Suspect => {
                 self.suspected.insert(peer);
                 // Remove the requests of the suspected process before this process withdraws its
                 // own. Otherwise the suspected process could get the vote that is returned.
@@ -215,7 +210,7 @@ impl Protocol for Majority {
                 // Otherwise the vote could complete a request of an older generation.
                 self.votes.withdraw_requests_of(peer, &mut vote_effects(self.generation, fx));
             }
-            DetectorVerdict::Trust => {
+            Verdict::Trust => {
                 self.suspected.remove(peer);
                 fx.send(peer, Message::Forgotten);
                 if self.can_change_quorum() {

@@ -44,8 +44,8 @@ use alloc::vec::Vec;
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::theory::{HopRange, Theory};
 use tenure_core::{
-    Algorithm, Card, CrashModel, DetectorClass, DetectorVerdict, Effects, Fence, Group,
-    MessageCost, Never, ProcessId, Protocol, Strategy, Term, ToleratedFaults,
+    Algorithm, Card, CrashModel, DetectorClass, Effects, Fence, Group, MessageCost, Never,
+    ProcessId, Protocol, Strategy, Term, ToleratedFaults, Verdict,
 };
 
 use super::TokenGenerations;
@@ -165,15 +165,10 @@ impl Protocol for NishioLiManning {
         }
     }
 
-    fn on_suspicion(
-        &mut self,
-        peer: ProcessId,
-        verdict: DetectorVerdict,
-        fx: &mut impl Effects<Self>,
-    ) {
+    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
         let generation = self.generations.newest();
         match verdict {
-            DetectorVerdict::Suspect => {
+            Verdict::Suspect => {
                 self.generations.suspect(peer);
                 if self.generations.is_regenerating() {
                     self.stop_waiting_for(peer, fx);
@@ -181,7 +176,7 @@ impl Protocol for NishioLiManning {
                     self.report_doubt(generation, fx);
                 }
             }
-            DetectorVerdict::Trust => {
+            Verdict::Trust => {
                 self.generations.trust(peer);
                 fx.send(peer, Message::Doubt { generation });
             }

@@ -32,8 +32,8 @@
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::theory::{HopRange, Theory};
 use tenure_core::{
-    Algorithm, Card, CrashModel, Delay, DetectorClass, DetectorVerdict, Effects, Fence, Group,
-    MessageCost, ProcessId, Protocol, Strategy, Term, ToleratedFaults, labelled,
+    Algorithm, Card, CrashModel, Delay, DetectorClass, Effects, Fence, Group, MessageCost,
+    ProcessId, Protocol, Strategy, Term, ToleratedFaults, Verdict, labelled,
 };
 
 use super::TokenGenerations;
@@ -223,14 +223,9 @@ impl Protocol for RepairedRing {
         }
     }
 
-    fn on_suspicion(
-        &mut self,
-        peer: ProcessId,
-        verdict: DetectorVerdict,
-        fx: &mut impl Effects<Self>,
-    ) {
+    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
         match verdict {
-            DetectorVerdict::Suspect => {
+            Verdict::Suspect => {
                 self.generations.suspect(peer);
                 if self.generations.is_regenerating() {
                     self.stop_waiting_for(peer, fx);
@@ -238,7 +233,7 @@ impl Protocol for RepairedRing {
                     self.report_doubt(self.generations.newest(), fx);
                 }
             }
-            DetectorVerdict::Trust => {
+            Verdict::Trust => {
                 self.generations.trust(peer);
                 if let Phase::Holding { entries } = self.phase {
                     self.receive(entries, fx);

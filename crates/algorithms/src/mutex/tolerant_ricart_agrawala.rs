@@ -40,9 +40,9 @@ use alloc::vec::Vec;
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::theory::{HopRange, Theory};
 use tenure_core::{
-    Algorithm, Card, CrashModel, DetectorClass, DetectorVerdict, Effects, Fence, Group,
-    LamportClock, MessageCost, Never, ProcessId, ProcessSet, Property, Protocol, Timestamp,
-    ToleratedFaults, labelled,
+    Algorithm, Card, CrashModel, DetectorClass, Effects, Fence, Group, LamportClock, MessageCost,
+    Never, ProcessId, ProcessSet, Property, Protocol, Timestamp, ToleratedFaults, Verdict,
+    labelled,
 };
 
 /// One process of the algorithm of Ricart and Agrawala with a failure detector.
@@ -174,18 +174,13 @@ impl Protocol for TolerantRicartAgrawala {
         }
     }
 
-    fn on_suspicion(
-        &mut self,
-        peer: ProcessId,
-        verdict: DetectorVerdict,
-        fx: &mut impl Effects<Self>,
-    ) {
+    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
         match verdict {
-            DetectorVerdict::Suspect => {
+            Verdict::Suspect => {
                 self.suspected.insert(peer);
                 self.enter_if_granted(fx);
             }
-            DetectorVerdict::Trust => {
+            Verdict::Trust => {
                 self.suspected.remove(peer);
                 self.reply(fx);
             }

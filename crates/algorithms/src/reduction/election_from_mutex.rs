@@ -26,9 +26,9 @@ use alloc::vec::Vec;
 
 use tenure_core::service::{election, mutex};
 use tenure_core::{
-    Algorithm, Card, CrashModel, DetectorVerdict, Effects, Fence, Group, Input, Label, Labelled,
-    Layer, MessageCost, Mutex, ProcessId, ProcessKnowledge, Property, Protocol, Service, Strategy,
-    Term, TimerRole, ToleratedFaults, Topology,
+    Algorithm, Card, CrashModel, Effects, Fence, Group, Input, Label, Labelled, Layer, MessageCost,
+    Mutex, ProcessId, ProcessKnowledge, Property, Protocol, Service, Strategy, Term, TimerRole,
+    ToleratedFaults, Topology, Verdict,
 };
 
 /// One process. It enters the critical section of a lock in order to lead.
@@ -133,12 +133,7 @@ impl<M: Mutex> Protocol for ElectionFromMutex<M> {
         M::timer_role(timer)
     }
 
-    fn on_suspicion(
-        &mut self,
-        peer: ProcessId,
-        verdict: DetectorVerdict,
-        fx: &mut impl Effects<Self>,
-    ) {
+    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
         self.step_mutex(Input::Suspicion { peer, verdict }, fx);
     }
 }

@@ -29,9 +29,9 @@ use alloc::vec::Vec;
 
 use tenure_core::service::{election, mutex};
 use tenure_core::{
-    Algorithm, Card, CrashModel, DetectorVerdict, Effects, Election, Fence, Group, Input, Label,
-    Labelled, LamportClock, Layer, MessageCost, ProcessId, ProcessKnowledge, Property, Protocol,
-    Rank, Service, SharedConfig, Strategy, TimerRole, ToleratedFaults, Topology,
+    Algorithm, Card, CrashModel, Effects, Election, Fence, Group, Input, Label, Labelled,
+    LamportClock, Layer, MessageCost, ProcessId, ProcessKnowledge, Property, Protocol, Rank,
+    Service, SharedConfig, Strategy, TimerRole, ToleratedFaults, Topology, Verdict,
 };
 
 use crate::Variants;
@@ -233,12 +233,7 @@ impl<E: Election + Algorithm> Protocol for MutexFromElection<E> {
         E::timer_role(&timer.timer)
     }
 
-    fn on_suspicion(
-        &mut self,
-        peer: ProcessId,
-        verdict: DetectorVerdict,
-        fx: &mut impl Effects<Self>,
-    ) {
+    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
         self.step_election(Input::Suspicion { peer, verdict }, fx);
     }
 }

@@ -9,7 +9,7 @@ use tenure_algorithms::application::{
 use tenure_algorithms::election::{Bully, bully};
 use tenure_core::service::with_election::{Command, Event};
 use tenure_core::service::{clock_synchronisation, commit, election, leader_tree, replicated_list};
-use tenure_core::{ChannelOrder, DetectorVerdict, ProcessId, Rank, TICKS_PER_UNIT, Term};
+use tenure_core::{ChannelOrder, ProcessId, Rank, TICKS_PER_UNIT, Term, Verdict};
 use tenure_trace::golden;
 
 use crate::support::{
@@ -168,7 +168,7 @@ fn stops_without_majority() {
     cluster.crash(p(3));
     cluster.crash(p(1));
     for dead in [1, 3] {
-        cluster.report_verdict(p(2), p(dead), DetectorVerdict::Suspect);
+        cluster.report_verdict(p(2), p(dead), Verdict::Suspect);
     }
     cluster.settle();
     cluster.issue_command(p(2), write(7));
@@ -176,7 +176,7 @@ fn stops_without_majority() {
     assert_eq!(events(&mut cluster), [(2, refused)]);
     cluster.recover(p(3));
     cluster.settle();
-    cluster.report_verdict(p(2), p(3), DetectorVerdict::Trust);
+    cluster.report_verdict(p(2), p(3), Verdict::Trust);
     cluster.settle();
     command_and_settle(&mut cluster, 2, write(8));
     let events = events(&mut cluster);
@@ -223,7 +223,7 @@ fn one_no_or_suspicion_aborts_for_all() {
     let mut cluster = led_by_first::<TwoPhaseCommit>(4, two_phase_commit::Config::default());
     cluster.issue_command(p(1), BEGIN);
     cluster.deliver_at((p(1), p(2)), 0);
-    cluster.report_verdict(p(1), p(3), DetectorVerdict::Suspect);
+    cluster.report_verdict(p(1), p(3), Verdict::Suspect);
     cluster.settle();
     assert_eq!(decisions(&mut cluster), [1, 2, 3, 4].map(|at| (at, false)));
 }
@@ -330,16 +330,12 @@ fn restarted_process_does_not_decide_alone() {
         cluster.lose_oldest((p(1), p(3)));
         cluster.crash(p(1));
         cluster.crash(p(2));
-        [1, 2]
-            .into_iter()
-            .for_each(|gone| cluster.report_verdict(p(3), p(gone), DetectorVerdict::Suspect));
+        [1, 2].into_iter().for_each(|gone| cluster.report_verdict(p(3), p(gone), Verdict::Suspect));
         cluster.settle();
         assert_eq!(decisions(&mut cluster), [(3, false)]);
         cluster.crash(p(3));
         cluster.recover(p(2));
-        [1, 3]
-            .into_iter()
-            .for_each(|gone| cluster.report_verdict(p(2), p(gone), DetectorVerdict::Suspect));
+        [1, 3].into_iter().for_each(|gone| cluster.report_verdict(p(2), p(gone), Verdict::Suspect));
         elect_at(&mut cluster, 2);
         assert_eq!(decisions(&mut cluster), decided);
     }
@@ -387,9 +383,9 @@ fn process_that_a_neighbour_trusts_again_joins_the_tree() {
     crash_and_suspect(&mut cluster, 3);
     assert_eq!(settled_size(&mut cluster), Some(2));
     cluster.recover(p(3));
-    cluster.report_verdict(p(1), p(3), DetectorVerdict::Trust);
+    cluster.report_verdict(p(1), p(3), Verdict::Trust);
     assert_eq!(settled_size(&mut cluster), Some(2), "P2 still suspects P3");
-    cluster.report_verdict(p(2), p(3), DetectorVerdict::Trust);
+    cluster.report_verdict(p(2), p(3), Verdict::Trust);
     assert_eq!(settled_size(&mut cluster), Some(3));
 }
 

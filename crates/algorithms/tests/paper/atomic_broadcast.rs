@@ -6,7 +6,7 @@ use tenure_algorithms::Variants;
 use tenure_algorithms::agreement::AtomicBroadcast;
 use tenure_algorithms::agreement::atomic_broadcast::VariantId;
 use tenure_core::service::broadcast::{Command, Event, Item};
-use tenure_core::{Algorithm, ChannelOrder, DetectorVerdict};
+use tenure_core::{Algorithm, ChannelOrder, Verdict};
 use tenure_trace::{SplitMix64, TestCluster};
 
 use crate::support::{command_and_settle, events, p, report};
@@ -45,7 +45,7 @@ fn is_ordered(variants: Variants<VariantId>, seed: u64) -> bool {
         (1..=3).for_each(|at| cluster.issue_command(p(at), Command::Broadcast { number }));
     }
     if seed.is_multiple_of(3) {
-        cluster.report_verdict(p(2), p(1), DetectorVerdict::Suspect);
+        cluster.report_verdict(p(2), p(1), Verdict::Suspect);
     }
     cluster.deliver_all(&mut rng);
     let delivered = delivered(&mut cluster);
@@ -76,7 +76,7 @@ fn order_survives_leader_crash() {
     cluster.crash(p(1));
     cluster.issue_command(p(2), Command::Broadcast { number: 1 });
     cluster.issue_command(p(3), Command::Broadcast { number: 1 });
-    report(&mut cluster, 1, DetectorVerdict::Suspect);
+    report(&mut cluster, 1, Verdict::Suspect);
     cluster.settle();
     let delivered = delivered(&mut cluster);
     assert_eq!(delivered[&2].len(), 3);

@@ -6,7 +6,7 @@ use tenure_algorithms::catalogue::{FromParameters, Parameters};
 use tenure_algorithms::election::Bully;
 use tenure_algorithms::election::bully::{Config, Message, Timer, VariantId};
 use tenure_core::service::election::Command;
-use tenure_core::{Algorithm, ChannelOrder, Delay, Rank, TICKS_PER_UNIT, DetectorVerdict};
+use tenure_core::{Algorithm, ChannelOrder, Delay, Rank, TICKS_PER_UNIT, Verdict};
 
 use crate::support::election::{beliefs, unchecked_beliefs};
 use crate::support::{command_and_settle, p, pass_all, restart};
@@ -123,7 +123,7 @@ fn recovery_counts() -> Vec<(u64, u64, u64)> {
     };
     cluster.crash(p(1));
     cluster.crash(p(4));
-    cluster.report_verdict(p(2), p(4), DetectorVerdict::Suspect);
+    cluster.report_verdict(p(2), p(4), Verdict::Suspect);
     step(&cluster);
     cluster.deliver_at((p(2), p(3)), 0);
     step(&cluster);
@@ -141,7 +141,7 @@ fn recovery_counts() -> Vec<(u64, u64, u64)> {
     assert_eq!(unchecked_beliefs(&mut cluster)[0], Some(p(3)), "step 7");
     cluster.recover(p(4));
     step(&cluster);
-    cluster.report_verdict(p(2), p(4), DetectorVerdict::Trust);
+    cluster.report_verdict(p(2), p(4), Verdict::Trust);
     cluster.settle();
     assert_eq!(unchecked_beliefs(&mut cluster), [Some(p(4)); 4], "step 8");
     assert_eq!(counts(&cluster), before, "no further message is sent");
@@ -330,9 +330,9 @@ fn all_agree_on_highest_after_false_suspicions() {
         for _ in 0..6 {
             let (at, peer) = (rng.below(4) as u32 + 1, rng.below(4) as u32 + 1);
             if at != peer {
-                cluster.report_verdict(p(at), p(peer), DetectorVerdict::Suspect);
+                cluster.report_verdict(p(at), p(peer), Verdict::Suspect);
                 cluster.deliver_all(&mut rng);
-                cluster.report_verdict(p(at), p(peer), DetectorVerdict::Trust);
+                cluster.report_verdict(p(at), p(peer), Verdict::Trust);
             }
         }
         cluster.settle();
@@ -343,7 +343,8 @@ fn all_agree_on_highest_after_false_suspicions() {
 #[test]
 fn timeouts_cover_message_delays() {
     for (size, delay) in [(2, 1_000_000), (5, 4), (9, 1_000)] {
-        let Config { answer_timeout: answer, coordinator_timeout: coordinator, .. } = Config::plain(size, delay);
+        let Config { answer_timeout: answer, coordinator_timeout: coordinator, .. } =
+            Config::plain(size, delay);
         assert!(answer.max > 2 * delay && answer.max < 3 * delay, "{answer:?}");
         let all_processes = u64::from(size) * answer.max;
         assert!(coordinator.max >= all_processes + delay, "{coordinator:?}");
@@ -384,18 +385,18 @@ fn restarts_with_higher_number_without_announcement() {
 fn doubts_announcement_of_suspect_until_trusted() {
     let doubting = || {
         let mut cluster = cluster(3, &[]);
-        cluster.report_verdict(p(2), p(3), DetectorVerdict::Suspect);
+        cluster.report_verdict(p(2), p(3), Verdict::Suspect);
         cluster.deliver_injected(p(3), p(2), Message::Coordinator { number: 1 });
         assert_eq!(cluster.armed_timers(), [(p(2), Timer::Coordinator)]);
         cluster
     };
     let mut trusted = doubting();
-    trusted.report_verdict(p(2), p(3), DetectorVerdict::Trust);
+    trusted.report_verdict(p(2), p(3), Verdict::Trust);
     assert_eq!((trusted.total_sent(), trusted.armed_timers()), (0, vec![]));
     // P2 begins to trust P1, which is not the sender of the announcement. So P2 still waits, and
     // then starts an election.
     let mut doubted = doubting();
-    doubted.report_verdict(p(2), p(1), DetectorVerdict::Trust);
+    doubted.report_verdict(p(2), p(1), Verdict::Trust);
     doubted.fire_timer(p(2), Timer::Coordinator);
     assert_eq!(doubted.sent_count("election"), 1);
 }
@@ -410,8 +411,8 @@ fn only_a_leader_greets_with_variant() {
             command_and_settle(&mut cluster, 2, Command::Elect);
         }
         let before = cluster.total_sent();
-        cluster.report_verdict(p(2), p(1), DetectorVerdict::Suspect);
-        cluster.report_verdict(p(2), p(1), DetectorVerdict::Trust);
+        cluster.report_verdict(p(2), p(1), Verdict::Suspect);
+        cluster.report_verdict(p(2), p(1), Verdict::Trust);
         assert_eq!(cluster.total_sent() - before, greetings, "{leads} {switches:?}");
     }
 }
@@ -443,7 +444,7 @@ fn resigning_leader_nominates_highest_trusted_below() {
     command_and_settle(&mut cluster, 5, Command::Elect);
     beliefs(&mut cluster);
     cluster.crash(p(4));
-    cluster.report_verdict(p(5), p(4), DetectorVerdict::Suspect);
+    cluster.report_verdict(p(5), p(4), Verdict::Suspect);
     cluster.issue_command(p(5), Command::Resign);
     assert_eq!(beliefs(&mut cluster)[4], None, "it is deposed before another leads");
     // P5 has resigned, so it does not answer an election message, as if it were down.
@@ -471,7 +472,7 @@ fn resigned_leader_returns_if_heir_is_suspected() {
     command_and_settle(&mut cluster, 2, Command::Elect);
     cluster.issue_command(p(2), Command::Resign);
     cluster.crash(p(1));
-    cluster.report_verdict(p(2), p(1), DetectorVerdict::Suspect);
+    cluster.report_verdict(p(2), p(1), Verdict::Suspect);
     cluster.settle();
     assert_eq!(beliefs(&mut cluster)[1], Some(p(2)));
     command_and_settle(&mut cluster, 2, Command::Resign);
@@ -497,7 +498,8 @@ fn t1_outlasts_t_on_the_slowest_clock() {
     for (size, drift_ppm) in [(2, 0), (3, 10_000), (5, 650_000), (8, 900_000), (3, 999_999)] {
         let delay = TICKS_PER_UNIT;
         let parameters = Parameters { delay, drift_ppm, ..Parameters::plain(size) };
-        let Config { answer_timeout: answer, coordinator_timeout: coordinator, .. } = Config::from_parameters(&parameters).unwrap();
+        let Config { answer_timeout: answer, coordinator_timeout: coordinator, .. } =
+            Config::from_parameters(&parameters).unwrap();
         assert_eq!(answer, Config::plain(size, delay).answer_timeout);
         let (slow, fast) = (1_000_000 - u64::from(drift_ppm), 1_000_000 + u64::from(drift_ppm));
         let waits = u128::from(coordinator.min) * u128::from(slow);
@@ -516,7 +518,8 @@ fn t1_follows_from_configured_t() {
     let set = |timeouts: &[(&str, u64)]| {
         let timeouts = timeouts.iter().map(|(name, ticks)| ((*name).into(), Delay::ticks(*ticks)));
         let parameters = Parameters { timeouts: timeouts.collect(), ..Parameters::plain(4) };
-        let Config { answer_timeout: answer, coordinator_timeout: coordinator, .. } = Config::from_parameters(&parameters).unwrap();
+        let Config { answer_timeout: answer, coordinator_timeout: coordinator, .. } =
+            Config::from_parameters(&parameters).unwrap();
         (answer.max, coordinator.max)
     };
     assert_eq!(set(&[("answer", 7)]), (7, 4 * 7 + TICKS_PER_UNIT));

@@ -9,9 +9,7 @@ use tenure_algorithms::election::{
 use tenure_algorithms::mutex::{DeadlineSlot, ExpiringEntryDurations};
 use tenure_core::service::mutex::Event;
 use tenure_core::service::{election, mutex, office};
-use tenure_core::{
-    ChannelOrder, DetectorVerdict, Election, Fence, Labelled, Layer, TICKS_PER_UNIT,
-};
+use tenure_core::{ChannelOrder, Election, Fence, Labelled, Layer, TICKS_PER_UNIT, Verdict};
 
 use crate::support::mutex::NONE;
 use crate::support::{
@@ -134,7 +132,7 @@ fn messages_of_suspect_are_ignored() {
     let mut cluster = cluster();
     cluster.issue_command(p(1), ENTER);
     cluster.crash(p(1));
-    cluster.report_verdict(p(4), p(1), DetectorVerdict::Suspect);
+    cluster.report_verdict(p(4), p(1), Verdict::Suspect);
     cluster.settle();
     command_and_settle(&mut cluster, 2, ENTER);
     assert_eq!(entered_processes(&mut cluster), [2]);
@@ -144,10 +142,10 @@ fn messages_of_suspect_are_ignored() {
 fn falsely_suspected_process_is_asked_again() {
     let mut cluster = cluster();
     cluster.issue_command(p(1), ENTER);
-    cluster.report_verdict(p(4), p(1), DetectorVerdict::Suspect);
+    cluster.report_verdict(p(4), p(1), Verdict::Suspect);
     cluster.settle();
     assert_eq!(entered_processes(&mut cluster), NONE);
-    cluster.report_verdict(p(4), p(1), DetectorVerdict::Trust);
+    cluster.report_verdict(p(4), p(1), Verdict::Trust);
     cluster.settle();
     assert_eq!(entered_processes(&mut cluster), [1]);
 }
@@ -198,7 +196,7 @@ fn lose_first(cluster: &mut TestCluster<Coordinated<Bully>>, kind: &str) {
 fn later_entry_has_higher_fence_after_false_suspicion() {
     let mut cluster = cluster();
     command_and_settle(&mut cluster, 1, ENTER);
-    cluster.report_verdict(p(4), p(1), DetectorVerdict::Suspect);
+    cluster.report_verdict(p(4), p(1), Verdict::Suspect);
     command_and_settle(&mut cluster, 2, ENTER);
     let inside = entered(&mut cluster);
     assert_eq!(inside.iter().map(|(at, _)| *at).collect::<Vec<_>>(), [1, 2]);
@@ -209,11 +207,11 @@ fn later_entry_has_higher_fence_after_false_suspicion() {
 fn superseded_entry_stays_superseded() {
     let mut cluster = cluster();
     command_and_settle(&mut cluster, 1, ENTER);
-    cluster.report_verdict(p(4), p(1), DetectorVerdict::Suspect);
+    cluster.report_verdict(p(4), p(1), Verdict::Suspect);
     for at in [2, 3] {
         command_and_settle(&mut cluster, at, ENTER);
     }
-    cluster.report_verdict(p(4), p(1), DetectorVerdict::Trust);
+    cluster.report_verdict(p(4), p(1), Verdict::Trust);
     cluster.settle();
     assert_eq!(entered_processes(&mut cluster), [1, 2], "P1 and P2 are inside, and P2 rightly so");
     command_and_settle(&mut cluster, 1, EXIT);
@@ -231,12 +229,12 @@ fn overtaken_leader_grants_nothing() {
     let first = entered(&mut cluster);
     cluster.crash(p(4));
     restart(&mut cluster, 1);
-    cluster.report_verdict(p(1), p(4), DetectorVerdict::Suspect);
+    cluster.report_verdict(p(1), p(4), Verdict::Suspect);
     cluster.crash(p(2));
-    cluster.report_verdict(p(1), p(2), DetectorVerdict::Suspect);
+    cluster.report_verdict(p(1), p(2), Verdict::Suspect);
     cluster.settle();
     cluster.crash(p(3));
-    cluster.report_verdict(p(1), p(3), DetectorVerdict::Suspect);
+    cluster.report_verdict(p(1), p(3), Verdict::Suspect);
     command_and_settle(&mut cluster, 1, ENTER);
     let second = entered(&mut cluster);
     assert_eq!((first[0].0, second[0].0), (3, 1));
@@ -312,7 +310,7 @@ fn isolated_holder_exits_before_next_entry() {
     command_and_drain(&mut cluster, 2, ENTER);
     command_and_drain(&mut cluster, 3, ENTER);
     assert_eq!(entered_processes(&mut cluster), [2]);
-    cluster.report_verdict(p(4), p(2), DetectorVerdict::Suspect);
+    cluster.report_verdict(p(4), p(2), Verdict::Suspect);
     fire_and_drain(&mut cluster, 2, Timer::Renewal);
     assert_eq!(
         entered_processes(&mut cluster),
@@ -343,7 +341,7 @@ fn new_leader_waits_for_entries_of_suspects() {
     assert_eq!(entered_processes(&mut cluster), [1]);
     // P3 does not wait for P2, because P2 has reported that it is outside of the critical section.
     cluster.crash(p(2));
-    cluster.report_verdict(p(3), p(2), DetectorVerdict::Suspect);
+    cluster.report_verdict(p(3), p(2), Verdict::Suspect);
     assert!(!cluster.armed_timers().contains(&(p(3), Timer::Expiry)));
 }
 

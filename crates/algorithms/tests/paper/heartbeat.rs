@@ -2,7 +2,7 @@
 //! 43(2), 1996.
 
 use tenure_algorithms::detector::heartbeat::{Config, Timer};
-use tenure_core::{Delay, DetectorVerdict, Input, LocalTime, TimerChange};
+use tenure_core::{Delay, Input, LocalTime, TimerChange, Verdict};
 
 use crate::support::detector::DetectorHarness;
 use crate::support::p;
@@ -34,12 +34,12 @@ fn completeness_silent_peer_is_suspected_once() {
 fn completeness_silent_peer_is_suspected_after_restart() {
     let mut one = one();
     one.time_out(p(2));
-    one.step(Input::Suspicion { peer: p(2), verdict: DetectorVerdict::Suspect });
-    one.step(Input::Suspicion { peer: p(2), verdict: DetectorVerdict::Trust });
+    one.step(Input::Suspicion { peer: p(2), verdict: Verdict::Suspect });
+    one.step(Input::Suspicion { peer: p(2), verdict: Verdict::Trust });
     assert_eq!(one.verdicts(), [], "external verdicts are not reported back");
     assert_eq!(one.timeout_of(p(2)), Some(Delay::ticks(Config::default().initial_timeout)));
     one.time_out(p(2));
-    assert_eq!(one.verdicts(), [(p(2), DetectorVerdict::Suspect)]);
+    assert_eq!(one.verdicts(), [(p(2), Verdict::Suspect)]);
 }
 
 #[test]
@@ -49,7 +49,7 @@ fn accuracy_false_suspicion_lengthens_timeout() {
     for mistakes in 1..=100 {
         one.time_out(p(2));
         one.heartbeat_from(p(2));
-        assert_eq!(one.verdicts(), [(p(2), DetectorVerdict::Trust)]);
+        assert_eq!(one.verdicts(), [(p(2), Verdict::Trust)]);
         let timeout =
             (config.initial_timeout + mistakes * config.increment).min(config.max_timeout);
         assert_eq!(one.timeout_of(p(2)), Some(Delay::ticks(timeout)));

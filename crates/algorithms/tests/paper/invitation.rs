@@ -8,7 +8,7 @@ use tenure_algorithms::election::Invitation;
 use tenure_algorithms::election::invitation::{Config, VariantId};
 use tenure_core::monitors::{IncreasingOwnTerms, OneLeaderPerGroup};
 use tenure_core::service::election::{Command, Event};
-use tenure_core::{Algorithm, ChannelOrder, Monitor, ProcessId, Property, TICKS_PER_UNIT, DetectorVerdict};
+use tenure_core::{Algorithm, ChannelOrder, Monitor, ProcessId, Property, TICKS_PER_UNIT, Verdict};
 
 use crate::support::election::{Beliefs, all_processes, process_with_id, ranks, unchecked_beliefs};
 use crate::support::{
@@ -37,7 +37,7 @@ fn elected(config: Config, initiators: &[ProcessId]) -> (TestCluster<Invitation>
 
 /// Makes the failure detector of each process report `verdict` about every process on the opposite
 /// side of the network.
-fn report(cluster: &mut TestCluster<Invitation>, sides: [&[u32]; 2], verdict: DetectorVerdict) {
+fn report(cluster: &mut TestCluster<Invitation>, sides: [&[u32]; 2], verdict: Verdict) {
     for (one, other) in sides[0].iter().flat_map(|one| sides[1].iter().map(move |it| (one, it))) {
         cluster.report_verdict(p(*one), p(*other), verdict);
         cluster.report_verdict(p(*other), p(*one), verdict);
@@ -89,12 +89,12 @@ fn highest_rank_need_not_lead() {
 fn sides_of_a_partition_elect_and_merge() {
     let sides: [&[u32]; 2] = [&[1, 4], &[2, 3, 5]];
     let (mut cluster, _) = elected(config(5), &all_processes(5));
-    report(&mut cluster, sides, DetectorVerdict::Suspect);
+    report(&mut cluster, sides, Verdict::Suspect);
     cluster.settle();
     // The previous leader still leads its side of the partition.
     let beliefs = unchecked_beliefs(&mut cluster);
     assert_eq!([beliefs[0], beliefs[3]], [Some(p(4)); 2]);
-    report(&mut cluster, sides, DetectorVerdict::Trust);
+    report(&mut cluster, sides, Verdict::Trust);
     cluster.settle();
     let beliefs = unchecked_beliefs(&mut cluster);
     let leaders: BTreeSet<_> = beliefs.iter().collect();
@@ -195,7 +195,7 @@ fn random_step(cluster: &mut TestCluster<Invitation>, rng: &mut SplitMix64) {
         _ => {
             let peer = ProcessId::from_index(rng.below(size));
             if cluster.is_up(at) && peer != at {
-                let verdict = if rng.one_in(3) { DetectorVerdict::Suspect } else { DetectorVerdict::Trust };
+                let verdict = if rng.one_in(3) { Verdict::Suspect } else { Verdict::Trust };
                 cluster.report_verdict(at, peer, verdict);
             }
         }
@@ -223,7 +223,7 @@ fn random_run(config: Config, seed: u64) -> (Option<String>, bool) {
         let peers = all_processes(size).into_iter().filter(move |peer| *peer != at);
         peers.map(move |peer| (at, peer))
     }) {
-        cluster.report_verdict(at, peer, DetectorVerdict::Trust);
+        cluster.report_verdict(at, peer, Verdict::Trust);
     }
     // A mistake may keep the group from coming to rest.
     for _ in 0..2000 {

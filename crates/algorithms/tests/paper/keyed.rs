@@ -6,7 +6,7 @@ use tenure_algorithms::election::{Bully, bully};
 use tenure_algorithms::mutex::{Central, central};
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::service::{election, office};
-use tenure_core::{ChannelOrder, DetectorVerdict, ProcessId, TICKS_PER_UNIT, Tagged};
+use tenure_core::{ChannelOrder, ProcessId, TICKS_PER_UNIT, Tagged, Verdict};
 
 use crate::support::{command_and_drain, command_and_settle, events, p, restart};
 use tenure_trace::TestCluster;
@@ -109,7 +109,7 @@ fn new_lock_is_informed_of_suspicions() {
     let mut cluster =
         TestCluster::<Keyed<u8, Coordinated<Bully>>>::uniform(3, ChannelOrder::Fifo, config);
     cluster.crash(p(1));
-    cluster.report_verdict(p(3), p(1), DetectorVerdict::Suspect);
+    cluster.report_verdict(p(3), p(1), Verdict::Suspect);
     let inner = office::Command::Mutex(Command::Enter);
     command_and_settle(&mut cluster, 3, Tagged { key: 7, inner });
     let events = format!("{:?}", cluster.take_events());

@@ -166,7 +166,8 @@ fn unwanted_grant_is_released() {
 /// holds if r is below 1/19.
 #[test]
 fn card_states_tolerated_clock_drift() {
-    let ExpiringEntryDurations { lease, reservation: expiry, renewal_interval: renewal, .. } = config().durations;
+    let ExpiringEntryDurations { lease, reservation: expiry, renewal_interval: renewal, .. } =
+        config().durations;
     let drift = u64::from(Lease::card(&config(), 3).drift_ppm);
     let (fast, slow) = (1_000_000 + drift, 1_000_000 - drift);
     assert!(lease.max * fast < expiry.min * slow, "the holder leaves first");

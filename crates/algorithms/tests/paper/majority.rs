@@ -7,7 +7,7 @@ use tenure_algorithms::mutex::Majority;
 use tenure_algorithms::mutex::majority::Config;
 use tenure_core::quorum::QuorumKind;
 use tenure_core::service::mutex::Command;
-use tenure_core::{Algorithm, ChannelOrder, CrashModel, Fence, ToleratedFaults, DetectorVerdict};
+use tenure_core::{Algorithm, ChannelOrder, CrashModel, Fence, ToleratedFaults, Verdict};
 
 use crate::support::mutex::{NONE, Plan, enter_and_exit, entered, fences, run};
 use crate::support::{command_and_drain, crash_and_drain, p, suspicion_and_drain};
@@ -119,7 +119,7 @@ fn crashed_voter_is_replaced() {
     cluster.crash(p(2));
     cluster.deliver_all(&mut SplitMix64(0));
     assert_eq!(entered(&mut cluster), NONE);
-    suspicion_and_drain(&mut cluster, 1, 2, DetectorVerdict::Suspect);
+    suspicion_and_drain(&mut cluster, 1, 2, Verdict::Suspect);
     assert_eq!(entered(&mut cluster), [1], "with the vote of P3");
 }
 
@@ -140,7 +140,7 @@ fn late_request_of_crashed_process_gets_no_vote() {
     let mut cluster = cluster(QuorumKind::Majority, 3);
     cluster.issue_command(p(1), Command::Enter);
     cluster.crash(p(1));
-    suspicion_and_drain(&mut cluster, 2, 1, DetectorVerdict::Suspect);
+    suspicion_and_drain(&mut cluster, 2, 1, Verdict::Suspect);
     assert_eq!(cluster.sent_count("locked"), 0);
     enter_and_exit(&mut cluster, 2);
 }
@@ -154,17 +154,17 @@ fn later_entry_has_higher_fence_after_false_suspicion() {
     command_and_drain(&mut cluster, 1, Command::Enter);
     command_and_drain(&mut cluster, 2, Command::Enter);
     assert_eq!(fences(&mut cluster), [Fence(0, 1)]);
-    suspicion_and_drain(&mut cluster, 2, 1, DetectorVerdict::Suspect);
+    suspicion_and_drain(&mut cluster, 2, 1, Verdict::Suspect);
     assert_eq!(fences(&mut cluster), [Fence(1, 1)]);
 }
 
 #[test]
 fn falsely_suspected_process_requests_again() {
     let mut cluster = cluster(QuorumKind::Majority, 2);
-    cluster.report_verdict(p(2), p(1), DetectorVerdict::Suspect);
+    cluster.report_verdict(p(2), p(1), Verdict::Suspect);
     command_and_drain(&mut cluster, 1, Command::Enter);
     assert_eq!(entered(&mut cluster), NONE, "P2 does not vote for P1");
-    suspicion_and_drain(&mut cluster, 2, 1, DetectorVerdict::Trust);
+    suspicion_and_drain(&mut cluster, 2, 1, Verdict::Trust);
     assert_eq!(entered(&mut cluster), [1]);
 }
 

@@ -4,7 +4,7 @@
 use tenure_algorithms::mutex::NishioLiManning;
 use tenure_algorithms::mutex::nishio_li_manning::Message;
 use tenure_core::service::mutex::Command;
-use tenure_core::{Algorithm, ChannelOrder, CrashModel, Fence, Property, Term, DetectorVerdict};
+use tenure_core::{Algorithm, ChannelOrder, CrashModel, Fence, Property, Term, Verdict};
 
 use crate::support::mutex::{NONE, Plan, check_handovers, enter_and_exit, entered, fences, run};
 use crate::support::{
@@ -105,7 +105,7 @@ fn crashed_process_in_token_queue_is_skipped() {
     ask(&mut cluster, &[1, 2, 3, 4]);
     leave(&mut cluster, 1);
     cluster.crash(p(3));
-    cluster.report_verdict(p(2), p(3), DetectorVerdict::Suspect);
+    cluster.report_verdict(p(2), p(3), Verdict::Suspect);
     cluster.issue_command(p(2), Command::Exit);
     assert_eq!(
         (
@@ -124,9 +124,9 @@ fn sender_misses_token_sent_to_crashed_process() {
     leave(&mut cluster, 1);
     ask(&mut cluster, &[3]);
     assert_eq!(entered(&mut cluster), [1]);
-    suspicion_and_drain(&mut cluster, 3, 2, DetectorVerdict::Suspect);
+    suspicion_and_drain(&mut cluster, 3, 2, Verdict::Suspect);
     assert_eq!(entered(&mut cluster), NONE, "P1 still awaits the answer of P2");
-    suspicion_and_drain(&mut cluster, 1, 2, DetectorVerdict::Suspect);
+    suspicion_and_drain(&mut cluster, 1, 2, Verdict::Suspect);
     assert_eq!(fences(&mut cluster), [fence(1, 1, 1)]);
     assert_eq!(generation_messages(&cluster), [1, 2, 1]);
 }
@@ -149,7 +149,7 @@ fn process_inside_delays_the_new_token() {
 fn maker_inside_with_older_token_waits_for_itself() {
     let mut cluster = cluster(3);
     ask(&mut cluster, &[2, 3]);
-    suspicion_and_drain(&mut cluster, 2, 1, DetectorVerdict::Suspect);
+    suspicion_and_drain(&mut cluster, 2, 1, Verdict::Suspect);
     assert_eq!(generation_messages(&cluster), [0; 3], "P2 has the token itself");
     let doubted = Term { number: 4, leader: p(3) };
     cluster.deliver_injected(p(3), p(2), Message::Doubt { generation: doubted });
@@ -176,8 +176,8 @@ fn overtaken_generation_restarts_with_higher_number() {
     let mut cluster = cluster(3);
     enter_and_exit(&mut cluster, 3);
     // P1 and P2 suspect each other, and both ask P3, which has the token.
-    cluster.report_verdict(p(1), p(2), DetectorVerdict::Suspect);
-    cluster.report_verdict(p(2), p(1), DetectorVerdict::Suspect);
+    cluster.report_verdict(p(1), p(2), Verdict::Suspect);
+    cluster.report_verdict(p(2), p(1), Verdict::Suspect);
     pass_all(&mut cluster, &[(2, 3), (1, 3), (3, 1)]);
     cluster.deliver_all(&mut SplitMix64(0));
     ask(&mut cluster, &[3]);
@@ -226,7 +226,7 @@ fn older_token_is_discarded() {
     cluster.issue_command(p(3), Command::Enter);
     cluster.deliver_at((p(3), p(1)), 0);
     // The token is in flight to P3. P1 then suspects P2 by mistake, and starts to make a new token.
-    cluster.report_verdict(p(1), p(2), DetectorVerdict::Suspect);
+    cluster.report_verdict(p(1), p(2), Verdict::Suspect);
     cluster.deliver_at((p(1), p(3)), 1);
     pass_all(&mut cluster, &[(3, 1), (1, 3)]);
     assert_eq!(entered(&mut cluster), NONE, "the old token is rejected");
@@ -268,17 +268,17 @@ fn tolerates_all_but_one_crash() {
 fn false_suspicion_yields_different_fences() {
     let mut cluster = cluster(2);
     ask(&mut cluster, &[1, 2]);
-    cluster.report_verdict(p(2), p(1), DetectorVerdict::Suspect);
+    cluster.report_verdict(p(2), p(1), Verdict::Suspect);
     assert_eq!(fences(&mut cluster), [fence(0, 1, 1), fence(1, 2, 1)], "the resource rejects P1");
 }
 
 #[test]
 fn trusted_process_discards_its_older_token() {
     let mut cluster = cluster(2);
-    cluster.report_verdict(p(2), p(1), DetectorVerdict::Suspect);
+    cluster.report_verdict(p(2), p(1), Verdict::Suspect);
     enter_and_exit(&mut cluster, 2);
     assert_eq!(enter_and_exit(&mut cluster, 1), 0, "P1 knows no other token");
-    suspicion_and_drain(&mut cluster, 2, 1, DetectorVerdict::Trust);
+    suspicion_and_drain(&mut cluster, 2, 1, Verdict::Trust);
     cluster.take_events();
     ask(&mut cluster, &[2, 1]);
     assert_eq!(fences(&mut cluster), [fence(2, 1, 1)], "and P1 waits");
@@ -304,13 +304,13 @@ fn newer_token_received_inside_is_kept() {
     let mut cluster = cluster(3);
     enter_and_exit(&mut cluster, 2);
     ask(&mut cluster, &[3, 2, 1]);
-    suspicion_and_drain(&mut cluster, 1, 3, DetectorVerdict::Suspect);
+    suspicion_and_drain(&mut cluster, 1, 3, Verdict::Suspect);
     let inside = [fence(0, 1, 2), fence(1, 1, 1)];
     assert_eq!(fences(&mut cluster), inside, "P3 and P1, by mistake");
     leave(&mut cluster, 1);
     assert_eq!(entered(&mut cluster), [2], "P3 is skipped");
     leave(&mut cluster, 2);
-    suspicion_and_drain(&mut cluster, 1, 3, DetectorVerdict::Trust);
+    suspicion_and_drain(&mut cluster, 1, 3, Verdict::Trust);
     leave(&mut cluster, 3);
     enter_and_exit(&mut cluster, 3);
 }

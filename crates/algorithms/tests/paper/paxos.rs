@@ -3,7 +3,7 @@
 use tenure_algorithms::Variants;
 use tenure_algorithms::agreement::Paxos;
 use tenure_algorithms::agreement::paxos::VariantId;
-use tenure_core::{Algorithm, ChannelOrder, DetectorVerdict};
+use tenure_core::{Algorithm, ChannelOrder, Verdict};
 use tenure_trace::{SplitMix64, TestCluster};
 
 use crate::support::consensus::{are_different, decided, propose};
@@ -35,8 +35,8 @@ fn later_ballots_keep_the_chosen_value() {
     // P2 accepts, and P1 never learns of it.
     cluster.deliver_at((p(1), p(2)), 0);
     cluster.crash(p(1));
-    cluster.report_verdict(p(3), p(1), DetectorVerdict::Suspect);
-    cluster.report_verdict(p(2), p(1), DetectorVerdict::Suspect);
+    cluster.report_verdict(p(3), p(1), Verdict::Suspect);
+    cluster.report_verdict(p(2), p(1), Verdict::Suspect);
     cluster.settle();
     assert_eq!(decided(&mut cluster), [(2, 1), (3, 1)]);
 }
@@ -46,7 +46,7 @@ fn old_ballot_is_refused_after_newer_promise() {
     let mut cluster = cluster(3);
     propose(&mut cluster, 1);
     propose(&mut cluster, 2);
-    cluster.report_verdict(p(2), p(1), DetectorVerdict::Suspect);
+    cluster.report_verdict(p(2), p(1), Verdict::Suspect);
     // P2's ballot reaches P3 first.
     pass_all(&mut cluster, &[(2, 3), (1, 3)]);
     let refused = cluster
@@ -116,8 +116,8 @@ fn run_with_faults(size: u32, variants: Variants<VariantId>, seed: u64) -> Vec<(
         let links = cluster.links_in_use();
         let [at, peer] = [1, 2].map(|_| p(rng.below(size as usize) as u32 + 1));
         match rng.below(12) {
-            0 if at != peer => cluster.report_verdict(at, peer, DetectorVerdict::Suspect),
-            1 if at != peer => cluster.report_verdict(at, peer, DetectorVerdict::Trust),
+            0 if at != peer => cluster.report_verdict(at, peer, Verdict::Suspect),
+            1 if at != peer => cluster.report_verdict(at, peer, Verdict::Trust),
             2 if !links.is_empty() => cluster.lose_oldest(links[rng.below(links.len())]),
             3 if !links.is_empty() => cluster.duplicate_oldest(links[rng.below(links.len())]),
             4 => {

@@ -4,7 +4,7 @@ use tenure_algorithms::detector::PhiAccrual;
 use tenure_algorithms::detector::phi_accrual::{
     Config, Timer, lateness_for_phi, phi_thousandths_for_lateness,
 };
-use tenure_core::{Delay, DetectorVerdict, Input, LocalTime};
+use tenure_core::{Delay, Input, LocalTime, Verdict};
 
 use crate::support::detector::DetectorHarness;
 use crate::support::p;
@@ -157,7 +157,7 @@ fn accuracy_false_suspicion_adds_allowance() {
         one.advance(10_000 * UNIT);
         one.time_out(p(2));
         one.heartbeat_from(p(2));
-        assert_eq!(one.verdicts(), [(p(2), DetectorVerdict::Trust)]);
+        assert_eq!(one.verdicts(), [(p(2), Verdict::Trust)]);
         let timeout = (first + mistakes * config.increment).min(config.max_timeout);
         assert_eq!(one.timeout_of(p(2)), Some(Delay::ticks(timeout)));
     }

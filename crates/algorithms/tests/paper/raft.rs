@@ -397,7 +397,12 @@ fn command_reports_a_known_leader() {
 #[test]
 fn lease_is_shorter_than_election_timeout() {
     for (size, delay) in [(3, 1_000), (5, 7)] {
-        let Config { election_timeout: election, heartbeat_interval: heartbeat, lease_duration: lease, .. } = Config::plain(size, delay);
+        let Config {
+            election_timeout: election,
+            heartbeat_interval: heartbeat,
+            lease_duration: lease,
+            ..
+        } = Config::plain(size, delay);
         let most = (12 + 4 * u64::from(size)) * delay;
         assert_eq!((election.min, election.max), (12 * delay, most));
         assert_eq!((heartbeat, lease), (Delay::ticks(3 * delay), Delay::ticks(8 * delay)));

@@ -6,7 +6,7 @@ use tenure_algorithms::agreement::raft_log::{self, Timer};
 use tenure_algorithms::agreement::relayed_log::{Config, Message};
 use tenure_core::service::log::{self, Members, Payload, Reason};
 use tenure_core::service::relayed_log::{Command, Event, Ticket};
-use tenure_core::{Algorithm, ChannelOrder, Protocol, TICKS_PER_UNIT, DetectorVerdict};
+use tenure_core::{Algorithm, ChannelOrder, Protocol, TICKS_PER_UNIT, Verdict};
 use tenure_trace::{SplitMix64, TestCluster};
 
 use crate::support::{self, command_and_drain, fire_and_drain, p};
@@ -151,9 +151,9 @@ fn request_to_crashed_leader_is_unknown() {
         cluster.issue_command(p(2), command);
     }
     cluster.take_events();
-    cluster.report_verdict(p(2), p(3), DetectorVerdict::Suspect);
+    cluster.report_verdict(p(2), p(3), Verdict::Suspect);
     assert_eq!(events(&mut cluster, 2), [], "another process crashed");
-    cluster.report_verdict(p(2), p(1), DetectorVerdict::Suspect);
+    cluster.report_verdict(p(2), p(1), Verdict::Suspect);
     let read = declined(2, Reason::Deposed, Some(1));
     assert_eq!(events(&mut cluster, 2), [unknown(1), read, unknown(3)]);
     cluster.deliver_all(&mut SplitMix64(0));

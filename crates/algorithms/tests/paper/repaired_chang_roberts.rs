@@ -7,7 +7,7 @@ use tenure_algorithms::election::RepairedChangRoberts;
 use tenure_algorithms::election::repaired_chang_roberts::Config;
 use tenure_algorithms::election::{ChangRoberts, chang_roberts};
 use tenure_core::service::election::{Command, Event};
-use tenure_core::{Algorithm, ChannelOrder, ProcessId, Term, DetectorVerdict};
+use tenure_core::{Algorithm, ChannelOrder, ProcessId, Term, Verdict};
 
 use crate::support::election::{
     beliefs, check_with_duplicates, elect, process_with_id, ranks, subsets, unchecked_beliefs,
@@ -114,7 +114,7 @@ fn rank_lost_in_a_crash_is_sent_again() {
     cluster.crash(p(2));
     drain(&mut cluster);
     assert_eq!(cluster.sent_count("election"), 1);
-    cluster.report_verdict(p(1), p(2), DetectorVerdict::Suspect);
+    cluster.report_verdict(p(1), p(2), Verdict::Suspect);
     assert_eq!(cluster.messages_on_link((p(1), p(3))).len(), 1);
     drain(&mut cluster);
     assert_eq!(terms(&mut cluster), [term_of(1, 1)], "of the same term");
@@ -128,7 +128,7 @@ fn announcement_lost_in_a_crash_is_sent_again() {
     (1..=4).for_each(|at| cluster.deliver_at((p(at), p(at % 4 + 1)), 0));
     cluster.crash(p(2));
     drain(&mut cluster);
-    suspicion_and_drain(&mut cluster, 1, 2, DetectorVerdict::Suspect);
+    suspicion_and_drain(&mut cluster, 1, 2, Verdict::Suspect);
     assert_eq!(beliefs(&mut cluster), [Some(p(1)), None, Some(p(1)), Some(p(1))]);
 }
 
@@ -211,10 +211,10 @@ fn false_suspicion_costs_one_election() {
     let mut cluster = cluster(&[1, 2, 3, 4]);
     command_and_drain(&mut cluster, 1, Command::Elect);
     terms(&mut cluster);
-    suspicion_and_drain(&mut cluster, 2, 4, DetectorVerdict::Suspect);
+    suspicion_and_drain(&mut cluster, 2, 4, Verdict::Suspect);
     let four = Some(p(4));
     assert_eq!(beliefs(&mut cluster), [four, None, four, four]);
-    cluster.report_verdict(p(2), p(4), DetectorVerdict::Trust);
+    cluster.report_verdict(p(2), p(4), Verdict::Trust);
     assert_eq!(beliefs(&mut cluster)[1], four);
     assert_eq!(cluster.process(p(2)).unwrap().highest_term(), 2, "one more term");
 }
@@ -222,11 +222,11 @@ fn false_suspicion_costs_one_election() {
 #[test]
 fn falsely_skipped_process_wins_when_trusted() {
     let mut cluster = cluster(&[1, 2, 3, 4]);
-    cluster.report_verdict(p(3), p(4), DetectorVerdict::Suspect);
+    cluster.report_verdict(p(3), p(4), Verdict::Suspect);
     command_and_drain(&mut cluster, 1, Command::Elect);
     let three = Some(p(3));
     assert_eq!(beliefs(&mut cluster), [three, three, three, None]);
-    suspicion_and_drain(&mut cluster, 3, 4, DetectorVerdict::Trust);
+    suspicion_and_drain(&mut cluster, 3, 4, Verdict::Trust);
     assert_eq!(beliefs(&mut cluster), [Some(p(4)); 4]);
 }
 
@@ -282,10 +282,10 @@ impl FaultyCluster {
 
     fn flip_verdict(&mut self, (observer, peer): (ProcessId, ProcessId)) {
         let verdict = match self.suspected.remove(&(observer, peer)) {
-            true => DetectorVerdict::Trust,
-            false => DetectorVerdict::Suspect,
+            true => Verdict::Trust,
+            false => Verdict::Suspect,
         };
-        if verdict == DetectorVerdict::Suspect {
+        if verdict == Verdict::Suspect {
             self.suspected.insert((observer, peer));
         }
         self.cluster.report_verdict(observer, peer, verdict);

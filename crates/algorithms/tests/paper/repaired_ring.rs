@@ -4,7 +4,7 @@ use tenure_algorithms::catalogue::{self, Parameters};
 use tenure_algorithms::mutex::RepairedRing;
 use tenure_algorithms::mutex::repaired_ring::{Config, Message, Timer};
 use tenure_core::service::mutex::Command;
-use tenure_core::{ChannelOrder, CrashModel, Term, DetectorVerdict};
+use tenure_core::{ChannelOrder, CrashModel, Term, Verdict};
 
 use crate::support::mutex::{NONE, entered, fences};
 use crate::support::{crash_and_suspect, p, suspicion_and_drain};
@@ -58,12 +58,12 @@ fn adjacent_crashes_are_skipped() {
 fn sender_misses_token_sent_to_crashed_process() {
     let mut cluster = cluster(3);
     cluster.crash(p(2));
-    suspicion_and_drain(&mut cluster, 3, 2, DetectorVerdict::Suspect);
+    suspicion_and_drain(&mut cluster, 3, 2, Verdict::Suspect);
     // P1 has not received the request yet, and passes the token on.
     cluster.issue_command(p(3), Command::Enter);
     advance(&mut cluster, 2);
     assert_eq!(entered(&mut cluster), NONE);
-    cluster.report_verdict(p(1), p(2), DetectorVerdict::Suspect);
+    cluster.report_verdict(p(1), p(2), Verdict::Suspect);
     advance(&mut cluster, 3);
     assert_eq!(entered(&mut cluster), [3]);
 }
@@ -88,7 +88,7 @@ fn older_token_is_discarded() {
     let mut cluster = cluster(3);
     cluster.fire_timer(p(1), Timer::Pass);
     // The token is in flight to P2. P1 then suspects P3 by mistake, and starts to make a new token.
-    cluster.report_verdict(p(1), p(3), DetectorVerdict::Suspect);
+    cluster.report_verdict(p(1), p(3), Verdict::Suspect);
     cluster.deliver_at((p(1), p(2)), 1);
     cluster.deliver_at((p(2), p(1)), 0);
     assert_eq!(cluster.armed_timers(), [(p(1), Timer::Pass)], "P1 has the new one");
@@ -129,7 +129,7 @@ fn late_inquiry_of_crashed_maker_yields_another_token() {
     let generation = Term { number: 2, leader: p(2) };
     [1, 2, 4].into_iter().for_each(|process| cluster.crash(p(process)));
     for process in [1, 2, 4] {
-        cluster.report_verdict(p(3), p(process), DetectorVerdict::Suspect);
+        cluster.report_verdict(p(3), p(process), Verdict::Suspect);
     }
     assert_eq!(cluster.armed_timers(), [], "alone with the token of its first generation");
     cluster.deliver_injected(p(2), p(3), Message::Inquire { generation });
@@ -142,12 +142,12 @@ fn late_inquiry_of_crashed_maker_yields_another_token() {
 fn late_inquiry_of_crashed_maker_is_reported() {
     let mut cluster = cluster(3);
     cluster.crash(p(2));
-    cluster.report_verdict(p(3), p(2), DetectorVerdict::Suspect);
+    cluster.report_verdict(p(3), p(2), Verdict::Suspect);
     assert_eq!(cluster.sent_count("doubt"), 1);
     let generation = Term { number: 2, leader: p(2) };
     cluster.deliver_injected(p(2), p(3), Message::Inquire { generation });
     assert_eq!(cluster.sent_count("doubt"), 2);
-    cluster.report_verdict(p(1), p(2), DetectorVerdict::Suspect);
+    cluster.report_verdict(p(1), p(2), Verdict::Suspect);
     cluster.issue_command(p(3), Command::Enter);
     advance(&mut cluster, 4);
     assert_eq!(entered(&mut cluster), [3]);
@@ -170,7 +170,7 @@ fn false_suspicion_yields_different_fences() {
     let mut cluster = cluster(2);
     cluster.issue_command(p(1), Command::Enter);
     cluster.issue_command(p(2), Command::Enter);
-    cluster.report_verdict(p(2), p(1), DetectorVerdict::Suspect);
+    cluster.report_verdict(p(2), p(1), Verdict::Suspect);
     let fences = fences(&mut cluster);
     assert_eq!(fences.len(), 2);
     assert!(fences[0] < fences[1], "the resource rejects P1 from now on");

@@ -4,7 +4,7 @@ use tenure_algorithms::Variants;
 use tenure_algorithms::election::restarting_chang_roberts::{Config, Timer, VariantId};
 use tenure_algorithms::election::{ChangRoberts, RestartingChangRoberts, chang_roberts};
 use tenure_core::service::election::Command;
-use tenure_core::theory::{PredictionKind, Prediction, WorkloadKind};
+use tenure_core::theory::{Prediction, PredictionKind, WorkloadKind};
 use tenure_core::{Algorithm, ChannelOrder, TICKS_PER_UNIT};
 
 use crate::support::election::{

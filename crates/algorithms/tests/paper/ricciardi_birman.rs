@@ -5,7 +5,7 @@ use tenure_algorithms::agreement::RicciardiBirman;
 use tenure_algorithms::agreement::ricciardi_birman::VariantId;
 use tenure_core::monitors::OneView;
 use tenure_core::service::membership::{Command, Event, View};
-use tenure_core::{ChannelOrder, Monitor, ProcessSet, DetectorVerdict};
+use tenure_core::{ChannelOrder, Monitor, ProcessSet, Verdict};
 use tenure_trace::{SplitMix64, TestCluster};
 
 use crate::support::{
@@ -50,13 +50,13 @@ fn run(size: u32, variants: Variants<VariantId>, crashes: u32, seed: u64) -> Res
                 crash_and_suspect(&mut cluster, at);
             }
             2 if at != peer && cluster.is_up(p(at)) && cluster.is_up(p(peer)) => {
-                cluster.report_verdict(p(at), p(peer), DetectorVerdict::Suspect);
+                cluster.report_verdict(p(at), p(peer), Verdict::Suspect);
                 wrong.push((at, peer));
             }
             3 => {
                 for (at, peer) in wrong.drain(..) {
                     if cluster.is_up(p(at)) && cluster.is_up(p(peer)) {
-                        cluster.report_verdict(p(at), p(peer), DetectorVerdict::Trust);
+                        cluster.report_verdict(p(at), p(peer), Verdict::Trust);
                     }
                 }
             }
@@ -69,7 +69,7 @@ fn run(size: u32, variants: Variants<VariantId>, crashes: u32, seed: u64) -> Res
     }
     for (at, peer) in wrong {
         if cluster.is_up(p(at)) && cluster.is_up(p(peer)) {
-            cluster.report_verdict(p(at), p(peer), DetectorVerdict::Trust);
+            cluster.report_verdict(p(at), p(peer), Verdict::Trust);
         }
     }
     for at in cluster.live_processes() {
@@ -135,7 +135,7 @@ fn minority_waits_and_rejoins() {
     for (here, there) in [(&few[..], &many[..]), (&many, &few)] {
         for at in here {
             for peer in there {
-                cluster.report_verdict(p(*at), p(*peer), DetectorVerdict::Suspect);
+                cluster.report_verdict(p(*at), p(*peer), Verdict::Suspect);
             }
         }
     }
@@ -151,8 +151,8 @@ fn minority_waits_and_rejoins() {
     let (first, second) = (view(1, &[1, 2, 3, 4, 5]), view(2, &[3, 4, 5]));
     assert_eq!(views(&cluster), [&first, &first, &second, &second, &second].map(View::clone));
     for (at, peer) in few.into_iter().flat_map(|few| many.map(|many| (few, many))) {
-        cluster.report_verdict(p(at), p(peer), DetectorVerdict::Trust);
-        cluster.report_verdict(p(peer), p(at), DetectorVerdict::Trust);
+        cluster.report_verdict(p(at), p(peer), Verdict::Trust);
+        cluster.report_verdict(p(peer), p(at), Verdict::Trust);
     }
     cluster.deliver_all(&mut SplitMix64(0));
     let views = views(&cluster);
@@ -166,11 +166,11 @@ fn minority_waits_and_rejoins() {
 #[test]
 fn refused_proposer_tries_again() {
     let mut cluster = cluster(3);
-    cluster.report_verdict(p(2), p(1), DetectorVerdict::Suspect);
+    cluster.report_verdict(p(2), p(1), Verdict::Suspect);
     pass_all(&mut cluster, &[(2, 1), (2, 3), (2, 3)]);
     cluster.issue_command(p(3), Command::Leave);
     pass_all(&mut cluster, &[(3, 1), (2, 1)]);
-    suspicion_and_drain(&mut cluster, 2, 1, DetectorVerdict::Trust);
+    suspicion_and_drain(&mut cluster, 2, 1, Verdict::Trust);
     assert_eq!(views(&cluster), vec![view(2, &[1, 2]); 3]);
 }
 

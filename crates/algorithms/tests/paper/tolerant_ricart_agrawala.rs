@@ -3,7 +3,7 @@
 use tenure_algorithms::mutex::TolerantRicartAgrawala;
 use tenure_algorithms::mutex::tolerant_ricart_agrawala::Message;
 use tenure_core::service::mutex::Command;
-use tenure_core::{Algorithm, ChannelOrder, CrashModel, Fence, Property, Timestamp, DetectorVerdict};
+use tenure_core::{Algorithm, ChannelOrder, CrashModel, Fence, Property, Timestamp, Verdict};
 
 use crate::support::mutex::{
     NONE, Plan, check_seeds, enter_and_exit, entered, exited, fences, run,
@@ -37,7 +37,7 @@ fn reply_is_awaited_until_suspicion() {
     cluster.crash(p(3));
     command_and_drain(&mut cluster, 1, Command::Enter);
     assert_eq!(entered(&mut cluster), NONE);
-    cluster.report_verdict(p(1), p(3), DetectorVerdict::Suspect);
+    cluster.report_verdict(p(1), p(3), Verdict::Suspect);
     assert_eq!(entered(&mut cluster), [1]);
 }
 
@@ -80,8 +80,8 @@ fn trusted_process_is_awaited_again() {
     command_and_drain(&mut cluster, 2, Command::Enter);
     assert_eq!(entered(&mut cluster), [2]);
     cluster.issue_command(p(1), Command::Enter);
-    cluster.report_verdict(p(1), p(2), DetectorVerdict::Suspect);
-    suspicion_and_drain(&mut cluster, 1, 2, DetectorVerdict::Trust);
+    cluster.report_verdict(p(1), p(2), Verdict::Suspect);
+    suspicion_and_drain(&mut cluster, 1, 2, Verdict::Trust);
     assert_eq!(entered(&mut cluster), NONE, "P3 has replied, and P2 is inside");
     command_and_drain(&mut cluster, 2, Command::Exit);
     assert_eq!(entered(&mut cluster), [1]);
@@ -92,8 +92,8 @@ fn earlier_reply_survives_suspicion() {
     let mut cluster = cluster(3);
     cluster.issue_command(p(1), Command::Enter);
     pass_all(&mut cluster, &[(1, 2), (2, 1)]);
-    cluster.report_verdict(p(1), p(2), DetectorVerdict::Suspect);
-    suspicion_and_drain(&mut cluster, 1, 2, DetectorVerdict::Trust);
+    cluster.report_verdict(p(1), p(2), Verdict::Suspect);
+    suspicion_and_drain(&mut cluster, 1, 2, Verdict::Trust);
     assert_eq!(entered(&mut cluster), [1]);
     assert_eq!(cluster.sent_count("request"), 2, "no peer was asked twice");
 }
@@ -153,7 +153,7 @@ fn request_of_suspect_is_answered_when_trusted() {
     assert_eq!(entered(&mut cluster), [1], "P1 does not await P2, so P2 has to await P1");
     cluster.issue_command(p(1), Command::Exit);
     assert_eq!(cluster.messages_on_link((p(1), p(2))).len(), 1, "only the request");
-    cluster.report_verdict(p(1), p(2), DetectorVerdict::Trust);
+    cluster.report_verdict(p(1), p(2), Verdict::Trust);
     assert_eq!(cluster.messages_on_link((p(1), p(2))).len(), 2, "the request and the reply");
     cluster.deliver_all(&mut SplitMix64(0));
     assert_eq!(entered(&mut cluster), [2]);
@@ -185,7 +185,7 @@ fn outdated_request_is_repeated_with_higher_fence() {
 fn false_suspicion_yields_different_fences() {
     let mut cluster = cluster(2);
     command_and_drain(&mut cluster, 1, Command::Enter);
-    cluster.report_verdict(p(2), p(1), DetectorVerdict::Suspect);
+    cluster.report_verdict(p(2), p(1), Verdict::Suspect);
     cluster.issue_command(p(2), Command::Enter);
     assert_eq!(fences(&mut cluster), [Fence(1, 1), Fence(2, 2)], "the resource rejects P1");
 }
@@ -197,10 +197,10 @@ fn overtaken_process_gets_a_higher_fence() {
     let mut cluster = cluster(2);
     cluster.issue_command(p(1), Command::Enter);
     cluster.issue_command(p(2), Command::Enter);
-    suspicion_and_drain(&mut cluster, 2, 1, DetectorVerdict::Suspect);
+    suspicion_and_drain(&mut cluster, 2, 1, Verdict::Suspect);
     assert_eq!(fences(&mut cluster), [Fence(1, 2)], "P2's, and P1 waits for P2");
     cluster.issue_command(p(2), Command::Exit);
-    suspicion_and_drain(&mut cluster, 2, 1, DetectorVerdict::Trust);
+    suspicion_and_drain(&mut cluster, 2, 1, Verdict::Trust);
     assert_eq!(fences(&mut cluster), [Fence(2, 1)], "(1, P1) would have been rejected");
 }
 

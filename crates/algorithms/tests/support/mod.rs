@@ -11,7 +11,7 @@ pub(crate) mod sessions;
 
 use std::collections::BTreeSet;
 
-use tenure_core::{DetectorVerdict, ProcessId, Protocol};
+use tenure_core::{ProcessId, Protocol, Verdict};
 use tenure_trace::{ClusterEvent, SplitMix64, TestCluster};
 
 /// Returns the process with this number, counted from 1.
@@ -54,7 +54,7 @@ pub(crate) fn suspicion_and_drain<P: Protocol>(
     cluster: &mut TestCluster<P>,
     at: u32,
     peer: u32,
-    verdict: DetectorVerdict,
+    verdict: Verdict,
 ) {
     cluster.report_verdict(p(at), p(peer), verdict);
     cluster.deliver_all(&mut SplitMix64(0));
@@ -75,7 +75,7 @@ pub(crate) fn lose_all<P: Protocol>(cluster: &mut TestCluster<P>, from: u32, to:
 }
 
 /// Informs all live processes of a verdict about another process.
-pub(crate) fn report<P: Protocol>(cluster: &mut TestCluster<P>, of: u32, verdict: DetectorVerdict) {
+pub(crate) fn report<P: Protocol>(cluster: &mut TestCluster<P>, of: u32, verdict: Verdict) {
     for peer in cluster.live_processes().into_iter().filter(|peer| *peer != p(of)) {
         cluster.report_verdict(peer, p(of), verdict);
     }
@@ -84,7 +84,7 @@ pub(crate) fn report<P: Protocol>(cluster: &mut TestCluster<P>, of: u32, verdict
 #[track_caller]
 pub(crate) fn crash_and_suspect<P: Protocol>(cluster: &mut TestCluster<P>, process: u32) {
     cluster.crash(p(process));
-    report(cluster, process, DetectorVerdict::Suspect);
+    report(cluster, process, Verdict::Suspect);
 }
 
 /// Crashes a process, lets all others suspect it, and delivers all messages.
@@ -104,7 +104,7 @@ pub(crate) fn restart<P: Protocol>(cluster: &mut TestCluster<P>, process: u32) {
 #[track_caller]
 pub(crate) fn recover_and_trust<P: Protocol>(cluster: &mut TestCluster<P>, process: u32) {
     cluster.recover(p(process));
-    report(cluster, process, DetectorVerdict::Trust);
+    report(cluster, process, Verdict::Trust);
 }
 
 /// Returns the events since the last call, each with the number of its process.

@@ -3,8 +3,8 @@
 use serde_json::Value;
 use tenure_core::monitors::LinksOnly;
 use tenure_core::{
-    DetectorVerdict, EffectBuffer, Group, Input, Labelled, Layer, ProcessId, Protocol, TimerChange,
-    VectorClock, Violation,
+    EffectBuffer, Group, Input, Labelled, Layer, ProcessId, Protocol, TimerChange, VectorClock,
+    Verdict, Violation,
 };
 use tenure_trace::property::{ServiceFacts, StepFacts};
 use tenure_trace::state::debug_tree;
@@ -126,16 +126,16 @@ impl<P: Checkable> ProtocolModel<P> {
             ProcessInput::Suspect(peer) => {
                 let mut local = local.clone();
                 local.suspected |= 1 << peer;
-                self.step(&local, &suspicion(peer, DetectorVerdict::Suspect), Vec::new())
+                self.step(&local, &suspicion(peer, Verdict::Suspect), Vec::new())
             }
             // A new session does not change the opinion of the failure detector.
             ProcessInput::RestartSuspect(peer) => {
-                self.step(local, &suspicion(peer, DetectorVerdict::Suspect), Vec::new())
+                self.step(local, &suspicion(peer, Verdict::Suspect), Vec::new())
             }
             ProcessInput::Trust(peer) | ProcessInput::RestartTrust(peer) => {
                 let mut local = local.clone();
                 local.suspected &= !(1 << peer);
-                self.step(&local, &suspicion(peer, DetectorVerdict::Trust), Vec::new())
+                self.step(&local, &suspicion(peer, Verdict::Trust), Vec::new())
             }
         }
     }
@@ -383,7 +383,7 @@ impl<P: Checkable> ProtocolModel<P> {
 /// Fairness label of a step that a fair run need not take.
 pub(crate) const NOT_FAIR_LABEL: u32 = 0;
 
-fn suspicion<P: Protocol>(peer: u32, verdict: DetectorVerdict) -> Input<P> {
+fn suspicion<P: Protocol>(peer: u32, verdict: Verdict) -> Input<P> {
     Input::Suspicion { peer: ProcessId(peer), verdict }
 }
 

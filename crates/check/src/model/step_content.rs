@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use tenure_core::{DetectorVerdict, ProcessId};
+use tenure_core::{ProcessId, Verdict};
 use tenure_trace::{CommandData, EventData, RandomChoice, ServiceCommand, ServiceEvent};
 
 use crate::model::handler_run::HandlerRun;
@@ -21,7 +21,7 @@ pub(crate) enum StepInput {
     /// Sender, receiver and id of a message. The id is 0 for a message between applications.
     Message(ProcessId, ProcessId, u32),
     /// Peer that the process suspects or trusts.
-    Suspicion(ProcessId, DetectorVerdict),
+    Suspicion(ProcessId, Verdict),
     /// A partition of the network. The number contains one bit for each process on one side of the
     /// partition.
     Split(u32),
@@ -83,10 +83,10 @@ impl<P: Checkable> ProtocolModel<P> {
                 StepInput::Message(from, to, packet.message)
             }
             ProcessInput::Suspect(peer) | ProcessInput::RestartSuspect(peer) => {
-                StepInput::Suspicion(ProcessId(peer), DetectorVerdict::Suspect)
+                StepInput::Suspicion(ProcessId(peer), Verdict::Suspect)
             }
             ProcessInput::Trust(peer) | ProcessInput::RestartTrust(peer) => {
-                StepInput::Suspicion(ProcessId(peer), DetectorVerdict::Trust)
+                StepInput::Suspicion(ProcessId(peer), Verdict::Trust)
             }
             ProcessInput::Send(to) => StepInput::Message(local.at, ProcessId(to), 0),
             ProcessInput::StepEnd => StepInput::StepEnd,

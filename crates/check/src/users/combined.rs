@@ -27,7 +27,9 @@ macro_rules! both {
             }
         }
 
-        impl$(<$c: CheckableCommand>)? User<$command> for CombinedUser<<$other as CheckableCommand>::User> {
+        impl$(<$c: CheckableCommand>)? User<$command>
+            for CombinedUser<<$other as CheckableCommand>::User>
+        {
             fn enabled_commands(&self) -> Vec<EnabledCommand<$command>> {
                 let other = self.other.enabled_commands().into_iter();
                 let other = other.map(|enabled| enabled.map($service::Command::$Other));

@@ -17,8 +17,8 @@ use tenure_core::monitors::{OnApplication, OneTreePerWave, TransactionAtomicity,
 use tenure_core::service::clock_synchronisation;
 use tenure_core::service::election::{Command, Event};
 use tenure_core::{
-    DetectorVerdict, Effects, Group, Monitor, Observation, ProcessId, ProcessSet, Property,
-    Protocol, TICKS_PER_UNIT, Term, Violation,
+    Effects, Group, Monitor, Observation, ProcessId, ProcessSet, Property, Protocol,
+    TICKS_PER_UNIT, Term, Verdict, Violation,
 };
 use tenure_trace::TraceVerifier;
 
@@ -58,13 +58,8 @@ impl Protocol for DetectorElection {
 
     fn on_message(&mut self, _: ProcessId, (): (), _: &mut impl Effects<Self>) {}
 
-    fn on_suspicion(
-        &mut self,
-        peer: ProcessId,
-        verdict: DetectorVerdict,
-        fx: &mut impl Effects<Self>,
-    ) {
-        if verdict == DetectorVerdict::Trust {
+    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
+        if verdict == Verdict::Trust {
             self.suspected.remove(peer);
             return;
         }

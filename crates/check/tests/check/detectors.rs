@@ -18,7 +18,7 @@ use tenure_core::monitors::{
 };
 use tenure_core::service::detector::{Command, Event};
 use tenure_core::{
-    Algorithm, Delay, DetectorVerdict, Effects, Group, ProcessId, Protocol, Rank, TICKS_PER_UNIT,
+    Algorithm, Delay, Effects, Group, ProcessId, Protocol, Rank, TICKS_PER_UNIT, Verdict,
 };
 
 use crate::by_service::variants;
@@ -173,12 +173,7 @@ impl Protocol for SuspicionEcho {
 
     fn on_message(&mut self, _: ProcessId, (): (), _: &mut impl Effects<Self>) {}
 
-    fn on_suspicion(
-        &mut self,
-        peer: ProcessId,
-        verdict: DetectorVerdict,
-        fx: &mut impl Effects<Self>,
-    ) {
+    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
         fx.emit(Event { peer, verdict });
     }
 }

@@ -3,9 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 use tenure_algorithms::application::Application;
-use tenure_core::{
-    DetectorVerdict, Effects, Group, Label, Labelled, ProcessId, Protocol, Term, TimerRole,
-};
+use tenure_core::{Effects, Group, Label, Labelled, ProcessId, Protocol, Term, TimerRole, Verdict};
 
 /// Combines two protocols `A` and `B`: a process runs either `A` or `B`. This type also combines
 /// the configurations, saved states, messages and timers of the two protocols.
@@ -105,12 +103,7 @@ where
         }
     }
 
-    fn on_suspicion(
-        &mut self,
-        peer: ProcessId,
-        verdict: DetectorVerdict,
-        fx: &mut impl Effects<Self>,
-    ) {
+    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
         match self {
             First(process) => process.on_suspicion(peer, verdict, &mut in_first(fx)),
             Second(process) => process.on_suspicion(peer, verdict, &mut in_second(fx)),

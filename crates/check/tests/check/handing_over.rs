@@ -10,8 +10,8 @@ use tenure_check::{Check, Report};
 use tenure_core::monitors::{LeaderAgreement, LeaderScope, OneLeader};
 use tenure_core::service::election::{Command, Event};
 use tenure_core::{
-    Algorithm, Card, Delay, DetectorVerdict, Effects, Election, Group, Input, ProcessId, Protocol,
-    Rank, TICKS_PER_UNIT, TimerRole,
+    Algorithm, Card, Delay, Effects, Election, Group, Input, ProcessId, Protocol, Rank,
+    TICKS_PER_UNIT, TimerRole, Verdict,
 };
 
 use crate::catalogue::{violated, violates};
@@ -91,12 +91,7 @@ impl<E: Election> Protocol for ResigningElection<E> {
         E::timer_role(timer)
     }
 
-    fn on_suspicion(
-        &mut self,
-        peer: ProcessId,
-        verdict: DetectorVerdict,
-        fx: &mut impl Effects<Self>,
-    ) {
+    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
         self.take(Input::Suspicion { peer, verdict }, fx);
     }
 }

@@ -8,8 +8,8 @@ use tenure_check::{Check, Checkable};
 use tenure_core::monitors::{Fencing, MutualExclusion};
 use tenure_core::service::{mutex, with_election};
 use tenure_core::{
-    Algorithm, Card, DetectorVerdict, Effects, Election, Group, LockName, Mutex, ProcessId,
-    Protocol, Tagged, TimerRole,
+    Algorithm, Card, Effects, Election, Group, LockName, Mutex, ProcessId, Protocol, Tagged,
+    TimerRole, Verdict,
 };
 
 use crate::catalogue::violates;
@@ -70,12 +70,7 @@ impl<E: Election> Protocol for SingleNameUser<E> {
         NamedLocks::<E>::timer_role(timer)
     }
 
-    fn on_suspicion(
-        &mut self,
-        peer: ProcessId,
-        verdict: DetectorVerdict,
-        fx: &mut impl Effects<Self>,
-    ) {
+    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
         self.locks.on_suspicion(peer, verdict, &mut inside(fx));
     }
 }

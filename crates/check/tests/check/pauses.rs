@@ -9,8 +9,8 @@ use tenure_algorithms::detector::heartbeat::Config;
 use tenure_check::{Check, Report};
 use tenure_core::service::detector::{Command, Event};
 use tenure_core::{
-    Delay, DetectorVerdict, Effects, Group, LocalTime, Monitor, Observation, ProcessId, Property,
-    Protocol, TICKS_PER_UNIT, TimerRole, Violation,
+    Delay, Effects, Group, LocalTime, Monitor, Observation, ProcessId, Property, Protocol,
+    TICKS_PER_UNIT, TimerRole, Verdict, Violation,
 };
 
 use crate::catalogue::violates;
@@ -162,7 +162,7 @@ impl Monitor<Command, Event> for Accuracy {
         seen: Observation<'_, Command, Event>,
     ) -> Result<(), Violation> {
         match seen {
-            Observation::Event(Event { peer, verdict: DetectorVerdict::Suspect }) if at == P1 => {
+            Observation::Event(Event { peer, verdict: Verdict::Suspect }) if at == P1 => {
                 Err(Violation { at, message: format!("{at} suspects {peer}, which is up") })
             }
             _ => Ok(()),

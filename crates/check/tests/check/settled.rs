@@ -7,8 +7,8 @@ use tenure_check::Check;
 use tenure_core::monitors::{LeaderAgreement, LeaderScope, OneLeader};
 use tenure_core::service::election::{Command, Event};
 use tenure_core::{
-    Algorithm, ConstantEnvironment, DetectorVerdict, EffectBuffer, Effects, Group, ProcessId,
-    Protocol, TICKS_PER_UNIT,
+    Algorithm, ConstantEnvironment, EffectBuffer, Effects, Group, ProcessId, Protocol,
+    TICKS_PER_UNIT, Verdict,
 };
 
 use crate::by_service::variants;
@@ -58,12 +58,7 @@ impl Protocol for BullyWithLeader {
         self.0.on_timer(timer, &mut inside(fx));
     }
 
-    fn on_suspicion(
-        &mut self,
-        peer: ProcessId,
-        verdict: DetectorVerdict,
-        fx: &mut impl Effects<Self>,
-    ) {
+    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
         self.0.on_suspicion(peer, verdict, &mut inside(fx));
     }
 }

@@ -15,8 +15,8 @@ use super::{interrupt, program};
 
 const MEMORY_POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Maximum number of measurements of the memory use after [`stop_at_memory_limit`] has interrupted the
-/// command. If the process still runs after these measurements, the watching thread ends the
+/// Maximum number of measurements of the memory use after [`stop_at_memory_limit`] has interrupted
+/// the command. If the process still runs after these measurements, the watching thread ends the
 /// process.
 const MAX_POLLS_AFTER_INTERRUPT: u32 = 20;
 

@@ -170,7 +170,7 @@ pub mod office {
 /// Failure detection: opinions about peers, which may be wrong and may be revoked.
 pub mod detector {
     use crate::process::ProcessId;
-    use crate::protocol::DetectorVerdict;
+    use crate::protocol::Verdict;
 
     /// Command of the local user. A failure detector accepts no commands, so this type has no
     /// values.
@@ -184,7 +184,7 @@ pub mod detector {
         /// Peer that the failure detector suspects or trusts.
         pub peer: ProcessId,
         /// Latest verdict of the failure detector about the peer.
-        pub verdict: DetectorVerdict,
+        pub verdict: Verdict,
     }
 }
 

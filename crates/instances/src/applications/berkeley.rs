@@ -75,7 +75,7 @@ pub struct ClockOutcome {
 /// // 3:00 at the leader, 3:25 and 2:50, in minutes.
 /// let outcome = synchronise(&ClockScenario::with_initial_clocks([180, 205, 170])).unwrap();
 /// assert_eq!(outcome.adjustments, [[5], [-20], [15]]);
-/// assert_eq!(outcome.clocks, [Some(185); 3]);
+/// assert_eq!(outcome.clock_offsets, [Some(185); 3]);
 /// ```
 pub fn synchronise(scenario: &ClockScenario) -> Result<ClockOutcome, RunError> {
     let size = u32::try_from(scenario.initial_clocks.len()).unwrap_or(u32::MAX);

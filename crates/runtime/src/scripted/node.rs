@@ -1,6 +1,6 @@
 //! A node that performs single actions on request, under the control of a schedule.
 
-use tenure_core::{DetectorVerdict, ProcessId, Protocol, VectorClock};
+use tenure_core::{ProcessId, Protocol, VectorClock, Verdict};
 use tenure_trace::{MessageRecord, RecordKind, RecordableProtocol, find_timer};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
@@ -41,7 +41,7 @@ pub(super) enum NodeAction<P: Protocol> {
     /// its choices in order.
     Choose(u32),
     Fire(String),
-    Suspicion(ProcessId, DetectorVerdict),
+    Suspicion(ProcessId, Verdict),
 }
 
 #[derive(Clone, Copy, Debug)]

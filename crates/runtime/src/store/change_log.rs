@@ -4,7 +4,8 @@ use std::fs::{self, File};
 use std::io::{self, ErrorKind, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use super::directory::{OpenError, SaveError, sync_directory};
+use super::directory::{SaveError, sync_directory};
+use super::open_error::OpenError;
 use super::private_file;
 use super::segment_format::{self, SegmentHeader};
 use super::state_file_format::{StateOwner, UnreadableReason};

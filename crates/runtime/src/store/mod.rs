@@ -11,6 +11,7 @@
 
 mod change_log;
 mod directory;
+mod open_error;
 mod peer_registry;
 mod private_file;
 mod reserved_files;
@@ -18,7 +19,8 @@ mod save_metrics;
 mod segment_format;
 mod state_file_format;
 
-pub use directory::{OpenError, SaveError, Store, create_directory_durably, sync_directory};
+pub use directory::{SaveError, Store, create_directory_durably, sync_directory};
+pub use open_error::OpenError;
 pub use peer_registry::PeerRegistry;
 pub use save_metrics::{SaveMetrics, SaveSummary};
 pub use state_file_format::{STATE_FILE_VERSION, StateOwner, UnreadableReason};

@@ -15,7 +15,8 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use tenure_core::{ProcessId, ProcessSet};
 
-use super::directory::{OpenError, SaveError, replace_file};
+use super::directory::{SaveError, replace_file};
+use super::open_error::OpenError;
 use super::state_file_format::UnreadableReason;
 use crate::transport::frame::BootId;
 

@@ -198,7 +198,7 @@ fn semaphore_with_another_holder_is_no_deadlock() {
 fn waiters_behind_many_holders_are_listed() {
     let (_files, member) = Member::single();
     grant(&member, 1);
-    for number in 0..46 {
+    for number in 1..=46 {
         claim(&member, &format!("m/1.{number}.slots-45"), 1);
     }
     let shown = state("", member.address);

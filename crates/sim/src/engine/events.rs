@@ -1,7 +1,7 @@
 //! Handles the part of scheduled events that does not depend on the protocol.
 
 use tenure_core::service::{agreement, election, mutex, office};
-use tenure_core::{DetectorVerdict, EventConversions, Observation, ProcessId};
+use tenure_core::{EventConversions, Observation, ProcessId, Verdict};
 use tenure_trace::{MessageRecord, RecordKind};
 
 use crate::engine::lock_users::LockUserPhase;
@@ -22,7 +22,7 @@ pub(crate) enum ProcessAction {
     /// The user of an agreement service issues the command that ends its use of a resource.
     EndOfUse(ProcessId),
     /// The failure detector of `observer` changes its verdict on `peer`.
-    Suspicion { observer: ProcessId, peer: ProcessId, verdict: DetectorVerdict },
+    Suspicion { observer: ProcessId, peer: ProcessId, verdict: Verdict },
     /// The process has crashed. Its timers must be cancelled, and the monitors of the caller must
     /// be notified.
     Crash(ProcessId),

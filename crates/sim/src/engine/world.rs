@@ -4,8 +4,7 @@ use std::collections::VecDeque;
 
 use tenure_core::service::{election, mutex, office};
 use tenure_core::{
-    DetectorVerdict, EffectBuffer, Group, Input, Labelled, Observation, ProcessId, Protocol,
-    TimerChange,
+    EffectBuffer, Group, Input, Labelled, Observation, ProcessId, Protocol, TimerChange, Verdict,
 };
 use tenure_trace::{RecordKind, RecordableProtocol, SaveFaults, ServiceCommand, ServiceEvent};
 
@@ -411,7 +410,7 @@ where
         });
     }
 
-    fn suspect(&mut self, at: ProcessId, peer: ProcessId, verdict: DetectorVerdict) {
+    fn suspect(&mut self, at: ProcessId, peer: ProcessId, verdict: Verdict) {
         self.step(at, Input::Suspicion { peer, verdict }, |world, _| {
             if world.run.tracer.is_recording() {
                 world.run.trace_event(at, RecordKind::Suspicion { peer, verdict });

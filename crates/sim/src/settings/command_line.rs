@@ -193,8 +193,7 @@ words! { Chance,
 ///
 /// # Errors
 ///
-/// [`SettingsError::InvalidText`] if the text is not a number, or if the number is negative or at
-/// least 1.
+/// [`SettingsError::InvalidText`] if the text is not a number from 0 to below 1.
 pub fn parse_drift_to_ppm(text: &str) -> Result<u32, SettingsError> {
     let rate: Option<f64> = text.parse().ok();
     let millionths = rate.map(|rate| (rate * 1e6).round()).filter(|it| (0.0..1e6).contains(it));
@@ -215,8 +214,7 @@ pub struct RecoveryOption {
     pub process: ProcessId,
     /// True if the time is counted from each crash of the process.
     pub from_crash: bool,
-    /// If `from_crash` is true, the time from a crash to the recovery, in ticks. Otherwise, the
-    /// time of the recovery since the start of the run, in ticks.
+    /// Ticks from a crash to the recovery if `from_crash` is true, else since the start of the run.
     pub ticks: u64,
     /// State after the recovery.
     pub memory: RecoveredState,
@@ -228,8 +226,7 @@ impl RecoveryOption {
     ///
     /// # Errors
     ///
-    /// [`SettingsError::NoCrash`] if `from_crash` is true and `faults` contains no crash of the
-    /// process. `faults` is then unchanged.
+    /// [`SettingsError::NoCrash`], with `faults` unchanged, if `from_crash` needs a missing crash.
     pub fn add_to(self, faults: &mut Vec<Fault>) -> Result<(), SettingsError> {
         let RecoveryOption { process, ticks, memory, .. } = self;
         if !self.from_crash {

@@ -1,7 +1,7 @@
 //! The next step of a paused run.
 
 use tenure_core::service::mutex;
-use tenure_core::{DetectorVerdict, Labelled, ProcessId};
+use tenure_core::{Labelled, ProcessId, Verdict};
 use tenure_trace::{Action, RecordableProtocol};
 
 use crate::engine::queue::TimedQueue;
@@ -149,8 +149,8 @@ impl<P: RecordableProtocol> InteractiveRun<'_, P> {
             ScheduledEvent::DetectorReport { observer, peer, suspect }
             | ScheduledEvent::FalseSuspicion { observer, peer, suspect, .. } => {
                 match suspicion_verdict(suspect) {
-                    DetectorVerdict::Suspect => format!("{observer} suspects {peer}"),
-                    DetectorVerdict::Trust => format!("{observer} trusts {peer}"),
+                    Verdict::Suspect => format!("{observer} suspects {peer}"),
+                    Verdict::Trust => format!("{observer} trusts {peer}"),
                 }
             }
             ScheduledEvent::Crash { process, .. } => format!("{process} crashes"),

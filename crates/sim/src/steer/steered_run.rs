@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use tenure_core::service::{mutex, office};
-use tenure_core::{ChannelOrder, DetectorVerdict, Labelled, ProcessId, Protocol, TICKS_PER_UNIT};
+use tenure_core::{ChannelOrder, Labelled, ProcessId, Protocol, TICKS_PER_UNIT, Verdict};
 use tenure_trace::{
     Action, ActionError, MessageSelector, RecordableProtocol, ScriptRunner, ServiceCommand,
     find_timer,
@@ -174,12 +174,7 @@ impl<'a, P: RecordableProtocol> SteeredRun<'a, P> {
         Some(())
     }
 
-    fn suspicion(
-        &mut self,
-        at: ProcessId,
-        peer: ProcessId,
-        verdict: DetectorVerdict,
-    ) -> Option<()> {
+    fn suspicion(&mut self, at: ProcessId, peer: ProcessId, verdict: Verdict) -> Option<()> {
         let observer = self.up(at)?;
         let exists = peer.0 < self.world.run.settings.size && peer != at;
         exists.then(|| {

@@ -15,8 +15,8 @@ use tenure_algorithms::mutex::{Central, central};
 use tenure_core::monitors::{Fencing, LeaderAgreement, MutualExclusion, OnElection, OnMutex};
 use tenure_core::service::{election, mutex, office};
 use tenure_core::{
-    ChannelOrder, DetectorVerdict, Fence, Monitor, Observation, Office, ProcessId, Rank,
-    TICKS_PER_UNIT, Violation,
+    ChannelOrder, Fence, Monitor, Observation, Office, ProcessId, Rank, TICKS_PER_UNIT, Verdict,
+    Violation,
 };
 use tenure_trace::{ClusterEvent, SplitMix64, TestCluster};
 
@@ -190,9 +190,9 @@ impl<P: Office> RandomRun<P> {
         if self.left.late_trust {
             self.deceived |= !stale.is_empty();
         } else {
-            stale.into_iter().for_each(|(observer, peer)| {
-                self.report_verdict(observer, peer, DetectorVerdict::Trust)
-            });
+            stale
+                .into_iter()
+                .for_each(|(observer, peer)| self.report_verdict(observer, peer, Verdict::Trust));
         }
     }
 
@@ -205,13 +205,13 @@ impl<P: Office> RandomRun<P> {
 
     /// Returns the correct verdicts that the failure detectors have not reported yet. Each element
     /// contains the observer, the peer and the verdict.
-    fn due(&self) -> Vec<(ProcessId, ProcessId, DetectorVerdict)> {
+    fn due(&self) -> Vec<(ProcessId, ProcessId, Verdict)> {
         let mut due = Vec::new();
         for observer in self.cluster.live_processes() {
             for peer in self.cluster.process_ids().into_iter().filter(|peer| *peer != observer) {
                 match (self.cluster.is_up(peer), self.suspicions.contains(&(observer, peer))) {
-                    (false, false) => due.push((observer, peer, DetectorVerdict::Suspect)),
-                    (true, true) => due.push((observer, peer, DetectorVerdict::Trust)),
+                    (false, false) => due.push((observer, peer, Verdict::Suspect)),
+                    (true, true) => due.push((observer, peer, Verdict::Trust)),
                     _ => {}
                 }
             }
@@ -225,15 +225,15 @@ impl<P: Office> RandomRun<P> {
         if observer != peer && !self.suspicions.contains(&(observer, peer)) {
             self.left.false_suspicions -= 1;
             self.deceived = true;
-            self.report_verdict(observer, peer, DetectorVerdict::Suspect);
+            self.report_verdict(observer, peer, Verdict::Suspect);
         }
     }
 
-    fn report_verdict(&mut self, observer: ProcessId, peer: ProcessId, verdict: DetectorVerdict) {
+    fn report_verdict(&mut self, observer: ProcessId, peer: ProcessId, verdict: Verdict) {
         self.log_step(|| format!("the detector of {observer} reports {verdict:?} {peer}"));
         match verdict {
-            DetectorVerdict::Suspect => self.suspicions.insert((observer, peer)),
-            DetectorVerdict::Trust => self.suspicions.remove(&(observer, peer)),
+            Verdict::Suspect => self.suspicions.insert((observer, peer)),
+            Verdict::Trust => self.suspicions.remove(&(observer, peer)),
         };
         self.cluster.report_verdict(observer, peer, verdict);
     }

@@ -4,7 +4,7 @@ use tenure_algorithms::compose::{WithDetector, with_detector};
 use tenure_algorithms::detector::heartbeat_detector::{HeartbeatDetector, TimeoutPolicy};
 use tenure_algorithms::detector::{heartbeat, phi_accrual};
 use tenure_core::{
-    DetectorVerdict, Effects, Group, LocalTime, ProcessId, Protocol, TICKS_PER_UNIT, Timing,
+    Effects, Group, LocalTime, ProcessId, Protocol, TICKS_PER_UNIT, Timing, Verdict,
 };
 use tenure_sim::{Chance, CrashTrigger, Distribution, Random, Settings, Simulation, Workload};
 
@@ -15,7 +15,7 @@ use crate::common::runs::{crash, seeded};
 struct Witness {
     booted: LocalTime,
     /// Received reports: the time in units, the reported peer, and the verdict.
-    heard: Vec<(u64, ProcessId, DetectorVerdict)>,
+    heard: Vec<(u64, ProcessId, Verdict)>,
 }
 
 impl Protocol for Witness {
@@ -36,12 +36,7 @@ impl Protocol for Witness {
 
     fn on_message(&mut self, _: ProcessId, (): (), _: &mut impl Effects<Self>) {}
 
-    fn on_suspicion(
-        &mut self,
-        peer: ProcessId,
-        verdict: DetectorVerdict,
-        fx: &mut impl Effects<Self>,
-    ) {
+    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
         let units = (fx.local_clock() - self.booted) / TICKS_PER_UNIT;
         self.heard.push((units, peer, verdict));
     }
@@ -50,12 +45,11 @@ impl Protocol for Witness {
 impl Witness {
     fn suspects(&self, peer: ProcessId) -> bool {
         let last = self.heard.iter().rfind(|(_, of, _)| *of == peer);
-        last.is_some_and(|(_, _, verdict)| *verdict == DetectorVerdict::Suspect)
+        last.is_some_and(|(_, _, verdict)| *verdict == Verdict::Suspect)
     }
 
     fn suspicions(&self) -> impl Iterator<Item = u64> + '_ {
-        let suspicions =
-            self.heard.iter().filter(|(_, _, verdict)| *verdict == DetectorVerdict::Suspect);
+        let suspicions = self.heard.iter().filter(|(_, _, verdict)| *verdict == Verdict::Suspect);
         suspicions.map(|(units, ..)| *units)
     }
 }
@@ -109,8 +103,8 @@ fn mistakes(witnesses: &[Witness], after: u64) -> (usize, usize) {
 /// suspicions after the time `after`, in units.
 fn max_suspicions_of_peer(witnesses: &[Witness], after: u64) -> usize {
     let of = |witness: &Witness, of: ProcessId| {
-        let late = |it: &&(u64, ProcessId, DetectorVerdict)| it.0 >= after && it.1 == of;
-        witness.heard.iter().filter(late).filter(|it| it.2 == DetectorVerdict::Suspect).count()
+        let late = |it: &&(u64, ProcessId, Verdict)| it.0 >= after && it.1 == of;
+        witness.heard.iter().filter(late).filter(|it| it.2 == Verdict::Suspect).count()
     };
     let peers = 0..witnesses.len();
     let all = witnesses

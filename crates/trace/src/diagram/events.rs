@@ -1,6 +1,6 @@
 //! Short descriptions of records, for the labels beside the marks of steps.
 
-use tenure_core::DetectorVerdict;
+use tenure_core::Verdict;
 use tenure_core::service::{election, mutex, stream};
 
 use crate::format::{AccessOperation, AccessRecord, CommandData, MessageRecord, RecordKind};
@@ -27,10 +27,10 @@ pub(super) fn step_label(kind: &RecordKind) -> Option<String> {
         RecordKind::Boot => "boots".to_owned(),
         RecordKind::Command(command) => command_label(command),
         RecordKind::Timer(timer) => format!("timer {}", timer.to_lowercase()),
-        RecordKind::Suspicion { peer, verdict: DetectorVerdict::Suspect } => {
+        RecordKind::Suspicion { peer, verdict: Verdict::Suspect } => {
             format!("suspects {peer}")
         }
-        RecordKind::Suspicion { peer, verdict: DetectorVerdict::Trust } => format!("trusts {peer}"),
+        RecordKind::Suspicion { peer, verdict: Verdict::Trust } => format!("trusts {peer}"),
         RecordKind::Memory(access) => access.to_string(),
         RecordKind::Stop => "stops".to_owned(),
         RecordKind::Continue => "continues".to_owned(),

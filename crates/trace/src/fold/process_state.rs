@@ -9,7 +9,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::LazyLock;
 
 use tenure_core::service::{agreement, election, log, mutex};
-use tenure_core::{DetectorVerdict, Fence, ProcessId, Term};
+use tenure_core::{Fence, ProcessId, Term, Verdict};
 
 use crate::format::{CommandData, EventData, Record, RecordKind, Subject};
 
@@ -115,7 +115,7 @@ pub enum StateChange {
     /// leader.
     LeaderChanges(Option<Term>),
     /// The failure detector of the process begins to suspect a peer, or to trust it again.
-    SuspicionChanges(ProcessId, DetectorVerdict),
+    SuspicionChanges(ProcessId, Verdict),
 }
 
 impl ProcessStates {
@@ -189,8 +189,8 @@ impl ProcessState {
             RecordKind::Event(event) => self.on_event(event, record, changes),
             RecordKind::Suspicion { peer, verdict } => {
                 let news = match verdict {
-                    DetectorVerdict::Suspect => self.suspects.insert(*peer),
-                    DetectorVerdict::Trust => self.suspects.remove(peer),
+                    Verdict::Suspect => self.suspects.insert(*peer),
+                    Verdict::Trust => self.suspects.remove(peer),
                 };
                 changes.extend(news.then_some(StateChange::SuspicionChanges(*peer, *verdict)));
             }

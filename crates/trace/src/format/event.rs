@@ -3,7 +3,7 @@
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
-use tenure_core::{DetectorVerdict, ProcessId, VectorClock};
+use tenure_core::{ProcessId, VectorClock, Verdict};
 
 use crate::format::access::AccessRecord;
 use crate::format::memory_access::MemoryAccess;
@@ -80,7 +80,7 @@ pub enum RecordKind {
         /// Peer that the verdict concerns.
         peer: ProcessId,
         /// New verdict: the peer is suspected or trusted from now on.
-        verdict: DetectorVerdict,
+        verdict: Verdict,
     },
     /// The process drew a random number in its last step.
     Choice(RandomChoice),
@@ -210,7 +210,7 @@ pub struct RandomChoice {
 pub(crate) struct SuspicionData {
     #[serde(with = "process_number")]
     pub(crate) peer: ProcessId,
-    pub(crate) verdict: DetectorVerdict,
+    pub(crate) verdict: Verdict,
 }
 
 impl Serialize for Record {

@@ -128,7 +128,7 @@ fn sides(data: &RawValue) -> Result<Vec<Vec<ProcessId>>, Error> {
 mod tests {
     use serde_json::json;
     use tenure_core::service::{election, mutex, office, stream};
-    use tenure_core::{DetectorVerdict, Fence, Term};
+    use tenure_core::{Fence, Term, Verdict};
 
     use super::*;
     use crate::format::access::{AccessOperation, AccessRecord};
@@ -181,7 +181,7 @@ mod tests {
             RecordKind::Drop(message_record()),
             RecordKind::Duplicate(message_record()),
             RecordKind::Timer("Resend".into()),
-            RecordKind::Suspicion { peer: ProcessId(2), verdict: DetectorVerdict::Trust },
+            RecordKind::Suspicion { peer: ProcessId(2), verdict: Verdict::Trust },
             RecordKind::Mute,
             RecordKind::Unsaved,
             RecordKind::Crash,

@@ -4,7 +4,7 @@ use std::collections::{HashMap, VecDeque};
 
 use serde::Serialize;
 use tenure_core::service::mutex;
-use tenure_core::{DetectorVerdict, Fence, ProcessId, Term};
+use tenure_core::{Fence, ProcessId, Term, Verdict};
 
 use super::notable_events::{NotableEvent, RecentEvents};
 use super::strip::{ConditionTimeSpan, RecentHistory, TimelineStrip, millis_since};
@@ -210,8 +210,8 @@ impl LiveView {
                 StateChange::Recovers => self.add_news(record, "recover", Some(at)),
                 StateChange::SuspicionChanges(peer, verdict) => {
                     match verdict {
-                        DetectorVerdict::Suspect => self.suspicions.insert((at, peer), record.time),
-                        DetectorVerdict::Trust => self.suspicions.remove(&(at, peer)),
+                        Verdict::Suspect => self.suspicions.insert((at, peer), record.time),
+                        Verdict::Trust => self.suspicions.remove(&(at, peer)),
                     };
                     self.add_news(record, "suspicion", Some(at));
                 }

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, VecDeque};
 use std::mem;
 
 use tenure_core::{
-    ChannelOrder, DetectorVerdict, EffectBuffer, Environment, Group, Input, Labelled, Layer,
-    LocalTime, Observation, ProcessId, Protocol, TimerChange,
+    ChannelOrder, EffectBuffer, Environment, Group, Input, Labelled, Layer, LocalTime, Observation,
+    ProcessId, Protocol, TimerChange, Verdict,
 };
 
 use crate::scripts::process_timers::{ProcessTimers, TimerDueTime};
@@ -308,8 +308,8 @@ impl<P: Protocol> TestCluster<P> {
 
     /// Informs a process of a verdict of its failure detector.
     #[track_caller]
-    pub fn report_verdict(&mut self, at: ProcessId, peer: ProcessId, verdict: DetectorVerdict) {
-        let verb = if verdict == DetectorVerdict::Suspect { "suspects" } else { "trusts" };
+    pub fn report_verdict(&mut self, at: ProcessId, peer: ProcessId, verdict: Verdict) {
+        let verb = if verdict == Verdict::Suspect { "suspects" } else { "trusts" };
         self.transcribe(|| format!("{at} {verb} {peer}"));
         self.step(at, Input::Suspicion { peer, verdict });
     }

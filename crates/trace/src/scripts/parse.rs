@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use tenure_core::{ChannelOrder, DetectorVerdict, ProcessId};
+use tenure_core::{ChannelOrder, ProcessId, Verdict};
 
 use crate::format::{process_number, units};
 use crate::scripts::script::{
@@ -107,8 +107,8 @@ impl FromStr for Action {
             ["recover", at] => Ok(Action::Recover(process(at)?)),
             ["split", ref rest @ ..] => split(rest),
             ["heal"] => Ok(Action::Heal),
-            ["suspect", at, peer] => suspicion(at, peer, DetectorVerdict::Suspect),
-            ["trust", at, peer] => suspicion(at, peer, DetectorVerdict::Trust),
+            ["suspect", at, peer] => suspicion(at, peer, Verdict::Suspect),
+            ["trust", at, peer] => suspicion(at, peer, Verdict::Trust),
             ["stabilize", ref rest @ ..] => stabilize(rest),
             ["look", at] => Ok(Action::Look(process(at)?)),
             [
@@ -192,7 +192,7 @@ fn pick(word: &str, rest: &[&str]) -> Result<MessageSelector, String> {
     }
 }
 
-fn suspicion(at: &str, peer: &str, verdict: DetectorVerdict) -> Result<Action, String> {
+fn suspicion(at: &str, peer: &str, verdict: Verdict) -> Result<Action, String> {
     Ok(Action::Suspicion { at: process(at)?, peer: process(peer)?, verdict })
 }
 

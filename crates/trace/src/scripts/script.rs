@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use tenure_core::{ChannelOrder, DetectorVerdict, ProcessId};
+use tenure_core::{ChannelOrder, ProcessId, Verdict};
 
 use crate::format::{RecordKind, units};
 
@@ -137,7 +137,7 @@ pub enum Action {
         /// Peer that the failure detector suspects or trusts.
         peer: ProcessId,
         /// New verdict: the peer is suspected or trusted from now on.
-        verdict: DetectorVerdict,
+        verdict: Verdict,
     },
     /// `stabilize`: delivers the oldest message that no partition blocks, until there is no such
     /// message.
@@ -310,7 +310,7 @@ impl fmt::Display for Action {
             }
             Action::Heal => f.write_str("heal"),
             Action::Suspicion { at, peer, verdict } => {
-                let verb = if *verdict == DetectorVerdict::Suspect { "suspect" } else { "trust" };
+                let verb = if *verdict == Verdict::Suspect { "suspect" } else { "trust" };
                 write!(f, "{verb} {} {}", ScriptProcess(*at), ScriptProcess(*peer))
             }
             Action::Stabilize { timers, most } => {

@@ -13,7 +13,7 @@ use tempfile::TempDir;
 use tenure_browser::Tab;
 use tenure_core::service::election;
 use tenure_core::service::log::{self, Content, Entry};
-use tenure_core::{DetectorVerdict, Layer, ProcessId, Term};
+use tenure_core::{Layer, ProcessId, Term, Verdict};
 use tenure_trace::diagram::{DiagramPage, TraceWindow};
 use tenure_trace::{
     EventData, Header, MessageRecord, Record, RecordKind, Service, Subject, Trace, TraceSource,
@@ -73,7 +73,7 @@ fn elected(leader: u32, number: u64) -> RecordKind {
 /// Returns a run with two leaders in succession. P3 leads and crashes. P2 suspects P3 and sends it
 /// a message that is lost. Then P2 leads. P3 recovers during a partition.
 fn takeover() -> (Header, Vec<Record>) {
-    let suspects = RecordKind::Suspicion { peer: ProcessId(2), verdict: DetectorVerdict::Suspect };
+    let suspects = RecordKind::Suspicion { peer: ProcessId(2), verdict: Verdict::Suspect };
     let sides = vec![vec![ProcessId(0), ProcessId(1)], vec![ProcessId(2)]];
     let story = [
         (0, 0, RecordKind::Boot),

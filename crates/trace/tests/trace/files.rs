@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use tenure_core::service::election::Event;
 use tenure_core::service::mutex::Command;
 use tenure_core::service::{office, stream};
-use tenure_core::{DetectorVerdict, ProcessId, Rank, Term};
+use tenure_core::{ProcessId, Rank, Term, Verdict};
 use tenure_trace::diagram::{DiagramOptions, DiagramPage, TraceWindow, lay_out_files};
 use tenure_trace::{
     AppendError, ClockUnit, DEFAULT_MAX_PROCESSES, Header, MessageRecord, ReadError, Reader,
@@ -176,7 +176,7 @@ fn rejects_records_that_name_unknown_processes() {
         RecordKind::Command(stream::Command::Send { to: peer, item: 1 }.into()),
         RecordKind::Send(message_record.clone()),
         RecordKind::Receive(message_record),
-        RecordKind::Suspicion { peer, verdict: DetectorVerdict::Suspect },
+        RecordKind::Suspicion { peer, verdict: Verdict::Suspect },
         RecordKind::Partition(vec![vec![own], vec![peer]]),
     ];
     for kind in kinds {

@@ -3,7 +3,7 @@
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 
-use tenure_core::{DetectorVerdict, Fence, ProcessId};
+use tenure_core::{Fence, ProcessId, Verdict};
 use tenure_trace::live::{LiveView, TraceTail};
 use tenure_trace::{
     AccessOperation, AccessRecord, ClockUnit, Header, MessageRecord, Record, RecordKind, Service,
@@ -54,7 +54,7 @@ fn view_shows_leader_holder_and_waiters_with_durations() {
 #[test]
 fn crash_clears_state_and_later_term_replaces_leader() {
     let mut view = LiveView::new(2);
-    let suspects = RecordKind::Suspicion { peer: ProcessId(1), verdict: DetectorVerdict::Suspect };
+    let suspects = RecordKind::Suspicion { peer: ProcessId(1), verdict: Verdict::Suspect };
     view.apply_record(&record(0, 0, 1, elected(P2, 1)));
     view.apply_record(&record(0, 1, 1, elected(P2, 1)));
     view.apply_record(&record(1, 1, 1, entered(Fence(1, 0))));
@@ -127,7 +127,7 @@ fn strip_keeps_only_recent_messages() {
 #[test]
 fn hides_suspicions_after_end_of_run() {
     let suspects = |ms, peer| {
-        let (peer, verdict) = (ProcessId(peer), DetectorVerdict::Suspect);
+        let (peer, verdict) = (ProcessId(peer), Verdict::Suspect);
         record(ms, 0, 1, RecordKind::Suspicion { peer, verdict })
     };
     let mut view = LiveView::new(4);

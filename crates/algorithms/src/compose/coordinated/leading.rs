@@ -1,6 +1,6 @@
 //! Behaviour of the leader that grants the lock: inquiries, grants and suspicions.
 
-use tenure_core::{DetectorVerdict, Effects, Election, ProcessId, ProcessSet, Term};
+use tenure_core::{Effects, Election, ProcessId, ProcessSet, Term, Verdict};
 
 use super::{Coordinated, Message, Timer};
 use crate::compose::coordinator::Coordinator;
@@ -31,10 +31,10 @@ impl<E: Election> Coordinated<E> {
 
     /// Records whether the failure detector suspects `peer`. Called before the election reacts to
     /// the verdict.
-    pub(super) fn record_verdict(&mut self, peer: ProcessId, verdict: DetectorVerdict) {
+    pub(super) fn record_verdict(&mut self, peer: ProcessId, verdict: Verdict) {
         match verdict {
-            DetectorVerdict::Suspect => self.suspected.insert(peer),
-            DetectorVerdict::Trust => self.suspected.remove(peer),
+            Verdict::Suspect => self.suspected.insert(peer),
+            Verdict::Trust => self.suspected.remove(peer),
         };
     }
 
@@ -43,15 +43,15 @@ impl<E: Election> Coordinated<E> {
     pub(super) fn on_verdict_as_leader(
         &mut self,
         peer: ProcessId,
-        verdict: DetectorVerdict,
+        verdict: Verdict,
         fx: &mut impl Effects<Self>,
     ) {
         if self.coordinator.is_none() {
             return;
         }
         match verdict {
-            DetectorVerdict::Trust => self.inquire_request_status(peer, fx),
-            DetectorVerdict::Suspect => self.on_suspect_as_leader(peer, fx),
+            Verdict::Trust => self.inquire_request_status(peer, fx),
+            Verdict::Suspect => self.on_suspect_as_leader(peer, fx),
         }
     }
 

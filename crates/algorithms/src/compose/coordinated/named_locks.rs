@@ -22,8 +22,8 @@ use alloc::vec::Vec;
 use tenure_core::service::with_election::{Command, Event};
 use tenure_core::service::{election, mutex, office};
 use tenure_core::{
-    Algorithm, Card, DetectorVerdict, Effects, Election, Group, Input, Label, Labelled, LockName,
-    Never, ProcessId, ProcessSet, Protocol, SharedConfig, Tagged, Term, TimerRole,
+    Algorithm, Card, Effects, Election, Group, Input, Label, Labelled, LockName, Never, ProcessId,
+    ProcessSet, Protocol, SharedConfig, Tagged, Term, TimerRole, Verdict,
 };
 
 use super::{Config, Coordinated, Phase, Stable};
@@ -168,15 +168,10 @@ impl<E: Election> Protocol for NamedLocks<E> {
 
     /// Records the verdict in all locks before the election handles the verdict. So if the verdict
     /// makes this process the leader, its locks already know which processes are suspected.
-    fn on_suspicion(
-        &mut self,
-        peer: ProcessId,
-        verdict: DetectorVerdict,
-        fx: &mut impl Effects<Self>,
-    ) {
+    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
         match verdict {
-            DetectorVerdict::Suspect => self.suspected.insert(peer),
-            DetectorVerdict::Trust => self.suspected.remove(peer),
+            Verdict::Suspect => self.suspected.insert(peer),
+            Verdict::Trust => self.suspected.remove(peer),
         };
         self.locks.values_mut().for_each(|lock| lock.record_verdict(peer, verdict));
         self.step_election(Input::Suspicion { peer, verdict }, fx);
@@ -319,5 +314,5 @@ impl Protocol for ExternalElection {
         match timer {}
     }
 
-    fn on_suspicion(&mut self, _: ProcessId, _: DetectorVerdict, _: &mut impl Effects<Self>) {}
+    fn on_suspicion(&mut self, _: ProcessId, _: Verdict, _: &mut impl Effects<Self>) {}
 }

@@ -195,7 +195,9 @@ impl<'a> Run<'a> {
             let next_wakeup = self.next_wakeup();
             tokio::select! {
                 Some(message) = self.messages.recv() => self.cluster.handle(message).await?,
-                holder = wait_holder(&mut self.awaited_holder) => self.cluster.blocked_holder = holder,
+                holder = wait_holder(&mut self.awaited_holder) => {
+                    self.cluster.blocked_holder = holder;
+                }
                 () = sleep_until(next_wakeup) => {}
                 failure = self.server.wait_for_trace_failure() => {
                     return Err(Failure::environment(failure));

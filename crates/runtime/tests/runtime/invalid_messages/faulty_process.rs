@@ -6,8 +6,8 @@ use std::sync::{Mutex, PoisonError};
 
 use fastrand::Rng;
 use tenure_core::{
-    Delay, DetectorVerdict, Effects, Group, Labelled, LocalTime, ProcessId, ProcessSet, Protocol,
-    SharedConfig, TimerRole,
+    Delay, Effects, Group, Labelled, LocalTime, ProcessId, ProcessSet, Protocol, SharedConfig,
+    TimerRole, Verdict,
 };
 use tenure_runtime::Validator;
 
@@ -130,12 +130,7 @@ impl<P: Protocol> Protocol for FaultyProcess<P> {
         P::timer_role(timer)
     }
 
-    fn on_suspicion(
-        &mut self,
-        peer: ProcessId,
-        verdict: DetectorVerdict,
-        fx: &mut impl Effects<Self>,
-    ) {
+    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
         self.correct.on_suspicion(peer, verdict, &mut FaultyEffects(fx, self.faults.clone()));
     }
 }

@@ -8,8 +8,8 @@ use tenure_core::service::agreement::User;
 use tenure_core::service::user::{ServiceUser, UserModelConfig};
 use tenure_core::service::{election, mutex};
 use tenure_core::{
-    Agreement, Algorithm, DetectorVerdict, EffectBuffer, Election, Environment, Group, Input,
-    LocalTime, Mutex, ProcessId, Protocol, TICKS_PER_UNIT, TimerChange,
+    Agreement, Algorithm, EffectBuffer, Election, Environment, Group, Input, LocalTime, Mutex,
+    ProcessId, Protocol, TICKS_PER_UNIT, TimerChange, Verdict,
 };
 use tenure_runtime::Validator;
 
@@ -252,7 +252,7 @@ impl<P: Protocol> World<P> {
     /// another.
     pub(crate) fn suspect_all(&mut self) {
         let all: Vec<ProcessId> = (0..self.members.len()).map(ProcessId::from_index).collect();
-        for verdict in [DetectorVerdict::Suspect, DetectorVerdict::Trust] {
+        for verdict in [Verdict::Suspect, Verdict::Trust] {
             for (at, peer) in all.iter().flat_map(|at| all.iter().map(move |peer| (*at, *peer))) {
                 if at != peer {
                     self.step(at, Input::Suspicion { peer, verdict });

@@ -223,10 +223,11 @@ fn lock_state(
     graph: &mut WaitsForGraph,
 ) -> LockState {
     let now = Instant::now();
-    // Holders are the head of the queue.
-    let claims = || queue.claims(name).map(|(claim, _)| claim);
-    let holders: Vec<_> = claims().take(queue.holder_count().min(MAX_CLAIMS)).collect();
-    let waiters: Vec<_> = claims().skip(queue.holder_count()).take(MAX_CLAIMS).collect();
+    let claims = |holding: bool| {
+        let side = queue.claims(name).filter(move |(_, is_holder)| *is_holder == holding);
+        side.map(|(claim, _)| claim).take(MAX_CLAIMS).collect::<Vec<_>>()
+    };
+    let (holders, waiters) = (claims(true), claims(false));
     let described = |claim: &Claim| claim_state(state, claim, now);
     let lock = text(name);
     for waiter in &waiters {

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 use tenure_core::service::mutex::{Command, Event};
-use tenure_core::{Delay, DetectorVerdict, Effects, Fence, Group, ProcessId, Protocol};
+use tenure_core::{Delay, Effects, Fence, Group, ProcessId, Protocol, Verdict};
 
 const KEEPER: ProcessId = ProcessId(0);
 
@@ -96,13 +96,8 @@ impl Protocol for Tiny {
         }
     }
 
-    fn on_suspicion(
-        &mut self,
-        peer: ProcessId,
-        verdict: DetectorVerdict,
-        fx: &mut impl Effects<Self>,
-    ) {
-        if verdict == DetectorVerdict::Suspect && self.holder == Some(peer) {
+    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
+        if verdict == Verdict::Suspect && self.holder == Some(peer) {
             self.grant_next(fx);
         }
     }

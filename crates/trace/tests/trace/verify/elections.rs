@@ -1,5 +1,5 @@
 use tenure_core::service::election;
-use tenure_core::{DetectorVerdict, ProcessId, Property, Term};
+use tenure_core::{ProcessId, Property, Term, Verdict};
 use tenure_trace::{ElectionCause, Judgement, RecordKind, Service, Subject};
 
 use super::story::Story;
@@ -58,7 +58,7 @@ fn real_group_has_time_to_agree_again() {
     let verdict = |story: Story| story.ends().verdicts().split(',').next().unwrap().to_owned();
     assert_eq!(verdict(story().wait(100)), "agreement incomplete");
     assert_eq!(verdict(story().wait(5_000)), "agreement violated");
-    let suspects = RecordKind::Suspicion { peer: ProcessId(2), verdict: DetectorVerdict::Suspect };
+    let suspects = RecordKind::Suspicion { peer: ProcessId(2), verdict: Verdict::Suspect };
     assert_eq!(verdict(story().wait(5_000).at(1, suspects)), "agreement incomplete");
     let stopped = story().at(1, RecordKind::Stop).wait(5_000);
     assert_eq!(verdict(stopped), "agreement incomplete");

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tenure_algorithms::compose::{WithDetector, with_detector};
 use tenure_algorithms::detector::{Heartbeat, heartbeat};
-use tenure_core::{Delay, DetectorVerdict, Effects, Group, ProcessId, Protocol, TICKS_PER_UNIT};
+use tenure_core::{Delay, Effects, Group, ProcessId, Protocol, TICKS_PER_UNIT, Verdict};
 use tenure_sim::{CrashTrigger, Distribution, Fault, RunError, Settings, Simulation};
 
 /// User of a failure detector. It records each suspicion that the detector reports.
@@ -31,13 +31,8 @@ impl Protocol for Witness {
 
     fn on_message(&mut self, _: ProcessId, (): (), _: &mut impl Effects<Self>) {}
 
-    fn on_suspicion(
-        &mut self,
-        peer: ProcessId,
-        verdict: DetectorVerdict,
-        _: &mut impl Effects<Self>,
-    ) {
-        if verdict == DetectorVerdict::Suspect {
+    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, _: &mut impl Effects<Self>) {
+        if verdict == Verdict::Suspect {
             self.suspected.push(peer);
         }
     }

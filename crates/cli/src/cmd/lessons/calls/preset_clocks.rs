@@ -2,7 +2,7 @@
 
 use tenure_algorithms::mutex::{RicartAgrawala, ricart_agrawala};
 use tenure_core::service::mutex::{Command, Event};
-use tenure_core::{DetectorVerdict, Effects, ExposesLogicalClock, Group, ProcessId, Protocol};
+use tenure_core::{Effects, ExposesLogicalClock, Group, ProcessId, Protocol, Verdict};
 
 type Lock = RicartAgrawala;
 
@@ -46,12 +46,7 @@ impl Protocol for PresetClocks {
         self.0.on_timer(timer, inner!(fx));
     }
 
-    fn on_suspicion(
-        &mut self,
-        peer: ProcessId,
-        verdict: DetectorVerdict,
-        fx: &mut impl Effects<Self>,
-    ) {
+    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
         self.0.on_suspicion(peer, verdict, inner!(fx));
     }
 }
