@@ -82,7 +82,8 @@ impl<P: Checkable> Check<P> {
     }
 
     /// Sets how often each user requests to enter, or uses a service other than a lock: one number
-    /// for all users, one number per process, or [`Entries::Unbounded`](crate::Entries::Unbounded).
+    /// for all users, one number per process, or
+    /// [`RequestLimit::Unbounded`](crate::RequestLimit::Unbounded).
     pub fn entries(mut self, entries: impl Into<RequestLimits>) -> Self {
         self.plan.config.model.request_limits = entries.into();
         self

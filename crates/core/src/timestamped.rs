@@ -8,7 +8,7 @@ use crate::protocol::Protocol;
 /// after its request, and the receiver then requests as well. The second request can have the
 /// smaller timestamp, although the first request happened before it. To prevent this, every message
 /// of the application carries the clock of its sender. The receiver passes this clock to
-/// [`Timestamped::observe`] before its next request. Then the order of entries respects
+/// [`ExposesLogicalClock::observe`] before its next request. Then the order of entries respects
 /// happened-before through all messages.
 ///
 /// Lamport, *Time, clocks, and the ordering of events in a distributed system*, CACM 1978.

@@ -25,7 +25,7 @@
 //! Fewer states suffice in small rings whose links hold at most one message. The minimum is 3 for
 //! two processes, and 5 for three (`tenure check dijkstra-ring -n 2 --states 3 --from
 //! any-with-messages`). The ring of the paper, without messages, is
-//! [`KState`](crate::stabilization::KState).
+//! [`KStateRing`](crate::stabilization::KStateRing).
 //!
 //! **What it does not promise.** Mutual exclusion holds only after the ring has converged. Before
 //! that, several processes may be inside, and no process can detect this. The ring starts converged

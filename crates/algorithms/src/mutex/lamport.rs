@@ -27,7 +27,7 @@
 //! reply itself, as in textbooks. Entries are in the order of the timestamps. If one request
 //! happened before another through messages of the algorithm, the first has the smaller timestamp.
 //! The same holds through messages of applications only if these messages carry the clock (see
-//! [`Timestamped`]).
+//! [`ExposesLogicalClock`]).
 
 mod rules;
 

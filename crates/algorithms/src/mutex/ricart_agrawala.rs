@@ -26,7 +26,7 @@
 //! Messages between applications do not advance the clock. Suppose that a user requests entry and
 //! then sends a message, and the receiver of the message requests entry as well. The second request
 //! may still get the smaller timestamp. To prevent this, application messages can carry the clock
-//! ([`Timestamped`]).
+//! ([`ExposesLogicalClock`]).
 
 mod rules;
 

@@ -36,7 +36,7 @@ pub const MAX_MACHINE_STATES: u8 = 254;
 pub struct StabilizingSystemConfig {
     /// Number of machines, at least 2.
     pub size: u32,
-    /// Number of states of a machine, from 2 to [`MAX_MACHINE_STATES`]. Only [`KState`] and
+    /// Number of states of a machine, from 2 to [`MAX_MACHINE_STATES`]. Only [`KStateRing`] and
     /// [`RingWithMessages`] accept a number. `None` selects the default: the number of machines, or
     /// twice this number if the machines exchange messages.
     pub machine_state_count: Option<u8>,

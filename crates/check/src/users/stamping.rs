@@ -2,8 +2,8 @@
 
 use tenure_core::{ExposesLogicalClock, Protocol};
 
-/// Functions that read and update the logical clock of a [`Timestamped`] protocol. A check uses
-/// these functions only if application messages carry this clock.
+/// Functions that read and update the logical clock of a [`ExposesLogicalClock`] protocol. A check
+/// uses these functions only if application messages carry this clock.
 pub(crate) struct StampingFunctions<P: Protocol> {
     pub(crate) clock: fn(&P) -> u64,
     pub(crate) observe: fn(&mut P, u64),

@@ -35,7 +35,7 @@ pub trait CheckableCommand: ServiceCommand + Eq + Hash + Send + Sync {
 }
 
 /// A protocol that the checker can run. The trait is implemented for every protocol that can be
-/// recorded in a trace and whose commands implement [`Service`].
+/// recorded in a trace and whose commands implement [`CheckableCommand`].
 pub trait Checkable:
     RecordableProtocol + Protocol<Command: CheckableCommand<Event = <Self as Protocol>::Event>>
 {

@@ -12,7 +12,7 @@ pub(crate) enum Tls {}
 
 impl Tls {
     pub(crate) fn read(_: &Certificates) -> Result<Tls, ConfigError> {
-        Err(ConfigError::Incomplete(
+        Err(ConfigError::OptionProblem(
             "this build has no TLS support: install one with `cargo install --path crates/cli \
              --features tls`",
         ))
