@@ -8,5 +8,5 @@ use tenure_server::fuzzing;
 fuzz_target!(|bytes: &[u8]| {
     fuzzing::check_client_messages(bytes);
     fuzzing::check_json_request(bytes);
-    fuzzing::token(bytes);
+    fuzzing::check_token(bytes);
 });

@@ -7,5 +7,5 @@ use tenure_server::fuzzing;
 
 fuzz_target!(|bytes: &[u8]| {
     fuzzing::check_peer_messages(bytes);
-    fuzzing::snapshot(bytes);
+    fuzzing::check_snapshot(bytes);
 });

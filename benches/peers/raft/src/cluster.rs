@@ -8,7 +8,9 @@ use tenure_core::service::log::{Command, Event, Payload};
 use tenure_core::{ProcessId, Protocol};
 use tenure_runtime::store::StateOwner;
 use tenure_runtime::transport::{Listen, MeshLimits, MeshSettings, PeerAuthentication};
-use tenure_runtime::{FaultInjection, NodeComponents, Passthrough, Store, TraceSink, start};
+use tenure_runtime::{
+    FaultInjection, NodeComponents, PassthroughApplication, Store, TraceSink, start,
+};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 pub const SIZE: u32 = 3;
@@ -96,7 +98,7 @@ where
         let owner = StateOwner { cluster: cluster.clone(), process: me, group_size: SIZE };
         let folder = directory.join(place.to_string());
         let store = Store::open(folder, &owner, "peers").expect("a store");
-        let (local, events) = Passthrough::<P>::new();
+        let (local, events) = PassthroughApplication::<P>::new();
         let (requests, request_receiver) = unbounded_channel();
         let transport = MeshSettings {
             cluster,
@@ -116,9 +118,9 @@ where
             requests: request_receiver,
             trace_sink: TraceSink::none(),
             injection: FaultInjection::none(),
-            suspected: None,
+            suspected_peers_fn: None,
         };
-        start::<P, Passthrough<P>>(components).expect("a node");
+        start::<P, PassthroughApplication<P>>(components).expect("a node");
         Node { requests, events }
     };
     listeners.into_iter().enumerate().map(node).collect()

@@ -93,8 +93,8 @@ fn table(name: &str, place: &Path) {
 fn ours() -> raft_log::Config {
     let milliseconds = |min, max| Delay { min: min * MILLISECOND, max: max * MILLISECOND };
     raft_log::Config {
-        election: milliseconds(1200, 2400),
-        heartbeat: milliseconds(200, 200),
+        election_timeout: milliseconds(1200, 2400),
+        heartbeat_interval: milliseconds(200, 200),
         ..raft_log::Config::plain(cluster::SIZE, 1)
     }
 }

@@ -92,7 +92,7 @@ impl Protocol for Peer {
         Saved::behind(0, self.node.store())
     }
 
-    fn unsaved(&self, saved: &Saved) -> Option<Saved> {
+    fn unsaved_change(&self, saved: &Saved) -> Option<Saved> {
         saved.unsaved(self.node.store())
     }
 

@@ -42,8 +42,10 @@ pub fn main() {
     for _ in 0..REPETITIONS {
         rates[0].push(bare::<Peer>(&theirs));
         rates[1].push(bare::<RaftLog>(&ours));
-        let judged =
-            Instrumentation { order: GroupSizeCondition::Never, ..Instrumentation::default() };
+        let judged = Instrumentation {
+            order_check: GroupSizeCondition::Never,
+            ..Instrumentation::default()
+        };
         let simulated = [Instrumentation::NOTHING, judged].map(simulated).concat();
         rates[2..].iter_mut().zip(simulated).for_each(|(rates, rate)| rates.push(rate));
     }
