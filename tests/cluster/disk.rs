@@ -69,7 +69,6 @@ fn failing_append_stops_the_node_before_it_sends() {
 fn full_disk_leaves_no_incomplete_page_token() {
     let _slot = cluster_slot();
     if !can_make_calls_fail() {
-        eprintln!("skipped: needs strace");
         return;
     }
     let names = ["page.token", "page.token.new"].map(str::to_owned);

@@ -24,6 +24,9 @@ mod metrics;
 mod net;
 mod rpc;
 mod server;
+#[cfg(all(test, feature = "tls"))]
+#[path = "../../../tests/support/skipped.rs"]
+mod skipped;
 mod spans;
 #[cfg(test)]
 mod test_member;

@@ -97,18 +97,15 @@ impl SharedMemoryAnalysis<'_> {
             return self.stop(&is_stuck);
         }
         let lasso = fair_lasso(self.graph, is_stuck)?;
-        let waiting = join_names(&tries(lasso.entry));
-        let waits = if tries(lasso.entry).len() == 1 { "waits" } else { "wait" };
+        let waits = waits_in_words(&tries(lasso.entry));
         let can_enter = self.can_reach(lasso.entry, |edge| edge.enters);
         let (kind, explanation) = match can_enter {
-            Some(false) => (
-                ViolationKind::Deadlock,
-                format!("{waiting} {waits}, and no process can ever enter again"),
-            ),
-            Some(true) | None => (
-                ViolationKind::Livelock,
-                format!("no process need ever enter again while {waiting} {waits}"),
-            ),
+            Some(false) => {
+                (ViolationKind::Deadlock, format!("{waits}, and no process can ever enter again"))
+            }
+            Some(true) | None => {
+                (ViolationKind::Livelock, format!("no process need ever enter again while {waits}"))
+            }
         };
         Some(self.endless(kind, &explanation, &lasso))
     }

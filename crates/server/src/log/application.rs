@@ -460,18 +460,19 @@ impl Application<RelayedLog> for LogApplication {
     /// locks, and records commits, because a release must wait for the entries that are committed
     /// before it. After the save, the log delivers all of these events again, in the same order.
     fn on_event_early(&mut self, events: &[Event]) {
+        let committed = events.iter().filter_map(|event| match event {
+            Event::Log(LogEvent::Committed { index, .. } | LogEvent::Restored { index, .. }) => {
+                Some(*index)
+            }
+            _ => None,
+        });
+        if let Some(index) = committed.max() {
+            self.shared.lock().record_committed(index);
+        }
         for event in events {
-            match event {
-                Event::Notified { payload } => {
-                    self.on_release(payload);
-                    self.handled_early += 1;
-                }
-                Event::Log(
-                    LogEvent::Committed { index, .. } | LogEvent::Restored { index, .. },
-                ) => {
-                    self.shared.lock().record_committed(*index);
-                }
-                _ => {}
+            if let Event::Notified { payload } = event {
+                self.on_release(payload);
+                self.handled_early += 1;
             }
         }
     }

@@ -186,7 +186,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a temporary directory");
         let at = |name: &str| folder.path().join(name);
         if ["own", "next"].iter().any(|name| create(folder.path(), name).is_none()) {
-            return eprintln!("skipped: needs openssl");
+            return crate::skipped::report_skip("openssl");
         }
         let files = Certificates { cert: at("own.pem"), key: at("own.key"), client_ca: None };
         let tls = Tls::read(&files).expect("valid files");

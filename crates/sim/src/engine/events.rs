@@ -23,9 +23,8 @@ pub(crate) enum ProcessAction {
     EndOfUse(ProcessId),
     /// The failure detector of `observer` changes its verdict on `peer`.
     Suspicion { observer: ProcessId, peer: ProcessId, verdict: Verdict },
-    /// The process has crashed. Its timers must be cancelled, and the monitors of the caller must
-    /// be notified.
-    Crash(ProcessId),
+    /// The configured fault with the index `fault` crashes the process if it is up.
+    Crash { process: ProcessId, fault: u32 },
     /// The process boots again. If `lost` is true, it has lost its stable state.
     Recover { process: ProcessId, lost: bool },
     /// The command with this index among those that the caller has scheduled is issued.
@@ -76,10 +75,13 @@ impl RunContext {
                 self.note_progress();
                 ProcessAction::Nothing
             }
-            ScheduledEvent::Crash { fault, process } => self.crash(process, Some(fault)),
+            ScheduledEvent::Crash { fault, process } => ProcessAction::Crash { process, fault },
             ScheduledEvent::CrashInPhase { fault, inside, count } => {
                 let process = self.crash_target_in_phase(fault, inside, count);
-                process.map_or(ProcessAction::Nothing, |process| self.crash(process, Some(fault)))
+                match process {
+                    Some(process) => ProcessAction::Crash { process, fault },
+                    None => ProcessAction::Nothing,
+                }
             }
             ScheduledEvent::Recover { fault, process, lost } => {
                 if self.live_processes.is_up(process) {
@@ -194,20 +196,6 @@ impl RunContext {
         self.live_processes.is_up(peer) && !self.router.is_partitioned(observer, peer)
     }
 
-    /// Returns the process that crashes because of a scheduled event. Returns `None` if the event
-    /// crashes no process.
-    pub(crate) fn crash_target(&self, event: ScheduledEvent) -> Option<ProcessId> {
-        match event {
-            ScheduledEvent::Crash { process, .. } => {
-                self.live_processes.is_up(process).then_some(process)
-            }
-            ScheduledEvent::CrashInPhase { fault, inside, count } => {
-                self.crash_target_in_phase(fault, inside, count)
-            }
-            _ => None,
-        }
-    }
-
     /// Returns the process that the configured fault with the index `fault` crashes. Returns `None`
     /// if the process is not in the required phase, or if the fault has occurred already. If
     /// `is_inside` is true, the process must be inside the critical section in its entry number
@@ -234,13 +222,9 @@ impl RunContext {
         is_in_phase.then_some(process)
     }
 
-    /// Performs the part of a crash that does not depend on the protocol, and returns the rest.
+    /// Performs the part of a crash that does not depend on the protocol. The process must be up.
     /// `fault` is the index of the configured fault; `None` if an intervention crashes the process.
-    /// Does nothing if the process is down.
-    pub(crate) fn crash(&mut self, process: ProcessId, fault: Option<u32>) -> ProcessAction {
-        if !self.live_processes.is_up(process) {
-            return ProcessAction::Nothing;
-        }
+    pub(super) fn crash(&mut self, process: ProcessId, fault: Option<u32>) {
         if let Some(fault) = fault {
             self.faults.record_occurrence(fault);
             let configured = &self.settings.faults[fault as usize];
@@ -277,7 +261,6 @@ impl RunContext {
         }
         self.schedule_reports_about(process, true);
         self.note_progress();
-        ProcessAction::Crash(process)
     }
 
     /// Records the recovery of a process, before the effects of its boot are released.

@@ -27,7 +27,7 @@ where
     /// Removes the save fault of a process that is about to crash. If the fault had stopped the
     /// saves of the process, the process returns to the state in which it stopped saving, and the
     /// trace records this.
-    pub(crate) fn finish_save_fault(&mut self, at: ProcessId) {
+    pub(super) fn finish_save_fault(&mut self, at: ProcessId) {
         if let Some(SaveFault::Unsaved(before)) = self.save_faults.remove(at) {
             self.run.trace_event(at, RecordKind::Unsaved);
             self.processes[at.index()] = before;
@@ -73,9 +73,7 @@ where
             self.trace_choices(at);
             self.batch.clear();
         }
-        self.finish_save_fault(at);
-        let crashed = self.run.crash(at, Some(fault));
-        self.perform_action(crashed);
+        self.crash(at, Some(fault));
         unprocessed
     }
 

@@ -39,8 +39,6 @@ where
         self.run.router.set_sender_crashing(false);
         self.batch.timers.clear();
         self.run.next_user = None;
-        self.finish_save_fault(at);
-        let crashed = self.run.crash(at, Some(fault));
-        self.perform_action(crashed);
+        self.crash(at, Some(fault));
     }
 }

@@ -317,11 +317,7 @@ where
         if admitted && let Some(fault) = run.faults.on_message(to) {
             admitted = false;
             run.faults.undeliverable += 1;
-            self.finish_save_fault(to);
-            if self.run.crash(to, Some(fault)) == ProcessAction::Crash(to) {
-                self.timers.cancel_all_of(to);
-                self.show_monitors(to, Observation::Crashed);
-            }
+            self.crash(to, Some(fault));
         }
         if !admitted {
             self.lose(envelope);
@@ -362,11 +358,6 @@ where
             }
             return;
         }
-        if !self.save_faults.is_empty()
-            && let Some(process) = self.run.crash_target(event)
-        {
-            self.finish_save_fault(process);
-        }
         let action = self.run.handle_event(event);
         self.perform_action(action);
     }
@@ -379,10 +370,7 @@ where
             ProcessAction::Suspicion { observer, peer, verdict } => {
                 self.suspect(observer, peer, verdict)
             }
-            ProcessAction::Crash(process) => {
-                self.timers.cancel_all_of(process);
-                self.show_monitors(process, Observation::Crashed);
-            }
+            ProcessAction::Crash { process, fault } => self.crash(process, Some(fault)),
             ProcessAction::Recover { process, lost } => self.recover(process, lost),
             ProcessAction::ReceiveUserMessage { process, clock, reacts } => {
                 if let (Some(clock_hooks), Some(clock)) = (self.clock_hooks, clock) {
@@ -416,6 +404,18 @@ where
                 world.run.trace_event(at, RecordKind::Suspicion { peer, verdict });
             }
         });
+    }
+
+    /// Crashes a process. `fault` is the index of the configured fault; `None` if an intervention
+    /// crashes the process. Does nothing if the process is down.
+    pub(crate) fn crash(&mut self, process: ProcessId, fault: Option<u32>) {
+        if !self.run.live_processes.is_up(process) {
+            return;
+        }
+        self.finish_save_fault(process);
+        self.run.crash(process, fault);
+        self.timers.cancel_all_of(process);
+        self.show_monitors(process, Observation::Crashed);
     }
 
     /// Boots a process that is down. If `lost` is true, the process has lost its stable state.

@@ -168,9 +168,7 @@ impl<'a, P: RecordableProtocol> SteeredRun<'a, P> {
 
     fn crash(&mut self, at: ProcessId) -> Option<()> {
         let at = self.up(at)?;
-        self.world.finish_save_fault(at);
-        let action = self.world.run.crash(at, None);
-        self.world.perform_action(action);
+        self.world.crash(at, None);
         Some(())
     }
 

@@ -223,11 +223,11 @@ fn lock_state(
     graph: &mut WaitsForGraph,
 ) -> LockState {
     let now = Instant::now();
-    let claims = |holding: bool| {
-        let side = queue.claims(name).filter(move |(_, is_holder)| *is_holder == holding);
-        side.map(|(claim, _)| claim).take(MAX_CLAIMS).collect::<Vec<_>>()
-    };
-    let (holders, waiters) = (claims(true), claims(false));
+    // The holders are at the head of the queue.
+    let holders = queue.claims(name).take_while(|(_, is_holder)| *is_holder);
+    let holders: Vec<_> = holders.map(|(claim, _)| claim).take(MAX_CLAIMS).collect();
+    let waiters = queue.claims(name).skip_while(|(_, is_holder)| *is_holder);
+    let waiters: Vec<_> = waiters.map(|(claim, _)| claim).take(MAX_CLAIMS).collect();
     let described = |claim: &Claim| claim_state(state, claim, now);
     let lock = text(name);
     for waiter in &waiters {
