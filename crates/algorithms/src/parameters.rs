@@ -96,7 +96,7 @@ impl Parameters {
     /// Separates the variants of a composed algorithm from the variants of the algorithm inside it.
     /// Returns the variants with names that `S` declares, and these parameters with only the other
     /// variants.
-    pub(crate) fn split_variants<S: VariantId>(&self) -> (Variants<S>, Self) {
+    pub(crate) fn partition_variants<S: VariantId>(&self) -> (Variants<S>, Self) {
         let is = |switch: &S, name: &String| switch.declaration().name == name;
         let is_on = |switch: &&S| self.variants.iter().any(|name| is(switch, name));
         let ours = S::ALL.iter().filter(is_on).fold(Variants::none(), |all, it| all.with(*it));

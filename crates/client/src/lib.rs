@@ -24,7 +24,9 @@ mod transport;
 mod user;
 mod watch;
 
-pub use admin::calls::{KeyValue, Member, MemberLink, MemberStatus, RangePage, RangeQuery};
+pub use admin::calls::{
+    KeyValue, Member, MemberStatus, PeerConnectionStatus, RangePage, RangeQuery,
+};
 pub use admin::{Admin, SnapshotStream};
 pub use barrier::double::{DoubleBarrier, DoubleBarrierGuard};
 pub use barrier::single::Barrier;
@@ -37,7 +39,7 @@ pub use election::transfer::TransferError;
 pub use election::work::StopSignal;
 pub use error::{ClientError, DeadlockStep, LossReason};
 pub use fencing::fence_error::FenceError;
-pub use fencing::fence_file::{FenceAdmission, FenceFile};
+pub use fencing::fence_file::{FenceFile, FencedAccessGuard};
 #[cfg(feature = "tower")]
 pub use fencing::fence_layer::{FENCE_HEADER, FenceLayer, FenceService};
 pub use lock::access::{LockAccess, LockRequest};

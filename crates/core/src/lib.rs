@@ -81,7 +81,7 @@ pub use service::{
     Agreement, Detector, Election, EventConversions, Fence, Mutex, Office, Tagged, Term,
 };
 pub use shared_config::SharedConfig;
-pub use system_model::{FaultBound, SystemModel, UnmetAssumption};
+pub use system_model::{FaultCountLimit, SystemModel, UnmetAssumption};
 pub use time::{Delay, LocalTime, TICKS_PER_UNIT};
 pub use timestamped::ExposesLogicalClock;
 pub use wrap::WrapEffects;

@@ -18,7 +18,7 @@ pub struct SystemModel {
     /// Order in which channels deliver messages.
     pub order: ChannelOrder,
     /// Number of messages that the network may lose in one run.
-    pub losses: FaultBound,
+    pub losses: FaultCountLimit,
     /// True if messages may be duplicated.
     pub duplication: bool,
     /// True if the network may be partitioned. Messages between the parts are lost.
@@ -31,7 +31,7 @@ pub struct SystemModel {
     /// Ways in which processes may crash during the run.
     pub crashes: CrashModel,
     /// Maximum number of processes that may crash, be down from the start, or be cut off.
-    pub max_unavailable: FaultBound,
+    pub max_unavailable: FaultCountLimit,
     /// True if a process may recover without its saved state.
     pub loses_saved_state: bool,
     /// True if a live process may be suspected.
@@ -41,20 +41,21 @@ pub struct SystemModel {
 /// Bound on the number of times that a fault occurs in one run, or on the number of processes that
 /// a fault affects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum FaultBound {
+pub enum FaultCountLimit {
     /// At most this many occurrences.
     AtMost(u32),
     /// Any number of occurrences.
     Any,
 }
 
-impl FaultBound {
+impl FaultCountLimit {
     /// No occurrence.
-    pub const NONE: FaultBound = FaultBound::AtMost(0);
+    pub const NONE: FaultCountLimit = FaultCountLimit::AtMost(0);
 
-    /// Returns [`FaultBound::Any`] if the fault may happen, and [`FaultBound::NONE`] otherwise.
+    /// Returns [`FaultCountLimit::Any`] if the fault may happen, and [`FaultCountLimit::NONE`]
+    /// otherwise.
     pub const fn any_or_none(happens: bool) -> Self {
-        if happens { FaultBound::Any } else { FaultBound::NONE }
+        if happens { FaultCountLimit::Any } else { FaultCountLimit::NONE }
     }
 }
 
@@ -80,13 +81,13 @@ impl Card {
         SystemModel {
             timing: self.timing,
             order: self.order,
-            losses: FaultBound::NONE,
+            losses: FaultCountLimit::NONE,
             duplication: false,
             partition: false,
             cut_off: false,
             down: false,
             crashes: CrashModel::None,
-            max_unavailable: FaultBound::NONE,
+            max_unavailable: FaultCountLimit::NONE,
             loses_saved_state: false,
             false_suspicion: false,
         }
@@ -111,13 +112,16 @@ impl Card {
         let tolerates_no_crash = survives.crashes == CrashModel::None;
         let comes_back = model.crashes == CrashModel::Recovery;
         let perfect = self.detection == DetectorClass::Perfect;
-        let lost =
-            if survives.loss { FaultBound::Any } else { FaultBound::AtMost(survives.max_lost) };
-        let crashed = survives.max_crashed.map_or(FaultBound::Any, FaultBound::AtMost);
+        let lost = if survives.loss {
+            FaultCountLimit::Any
+        } else {
+            FaultCountLimit::AtMost(survives.max_lost)
+        };
+        let crashed = survives.max_crashed.map_or(FaultCountLimit::Any, FaultCountLimit::AtMost);
         let all = [
             (model.timing < self.timing, timing, "the timing asked for is weaker"),
             (model.order < self.order, order, "the channels reorder"),
-            (model.losses > lost && lost == FaultBound::NONE, tolerated, "messages are lost"),
+            (model.losses > lost && lost == FaultCountLimit::NONE, tolerated, "messages are lost"),
             (model.losses > lost, tolerated, "more messages may be lost"),
             (model.duplication && !survives.duplication, tolerated, "messages are duplicated"),
             (

@@ -86,8 +86,8 @@ async fn run_until(
     let (page, watcher) = page(&config, &info)?.unzip();
     let run = async {
         let node = Node::start_with_watcher(&config, factory, watcher)?;
-        let RunningNode { address, mesh_view: view, save_metrics: saves, .. } = &node.running;
-        info.set_running(node.session, view.clone(), saves.clone());
+        let RunningNode { address, mesh_handle, save_metrics: saves, .. } = &node.running;
+        info.set_running(node.session, mesh_handle.clone(), saves.clone());
         let (process, session) = (config.me().number(), node.session);
         on_event(NodeEvent::Ready { process, address: *address, session });
         if let Some(page) = &page {
@@ -113,7 +113,7 @@ async fn run_started(
     on_event: NodeEventSink<'_>,
 ) -> Result<(), NodeError> {
     let Node { lock, election, running, reloadable_keys, .. } = node;
-    let RunningNode { mesh_view: view, save_metrics: saves, live_peers, mut task, .. } = running;
+    let RunningNode { mesh_handle, save_metrics: saves, live_peers, mut task, .. } = running;
     let me = config.me();
     let (sender, grants) = unbounded_channel();
     let stats = WorkloadStats::new(options.report_grants.then_some(sender));
@@ -122,7 +122,7 @@ async fn run_started(
     let mut worker = {
         let (plan, stats, election) = (config.work.clone(), stats.clone(), election.clone());
         tokio::spawn(async move {
-            start_first_election(view, election, turn).await;
+            start_first_election(mesh_handle, election, turn).await;
             match plan {
                 Some(plan) => workload::run(plan, me, lock, stats).await,
                 // Keeps `lock` alive: the node stops when the last handle is dropped.
@@ -217,9 +217,9 @@ fn page(
 ///
 /// `turn` is 0 for the node with the highest number, and grows for lower numbers. Without it, all
 /// nodes would start elections at the same time.
-async fn start_first_election(view: MeshHandle, mut election: ElectionHandle, turn: Duration) {
+async fn start_first_election(mesh: MeshHandle, mut election: ElectionHandle, turn: Duration) {
     let deadline = Instant::now() + PEER_TIMEOUT;
-    while Instant::now() < deadline && !view.peers().iter().all(|peer| peer.is_connected) {
+    while Instant::now() < deadline && !mesh.peers().iter().all(|peer| peer.is_connected) {
         sleep(Duration::from_millis(2)).await;
     }
     if election.current_term().is_none()

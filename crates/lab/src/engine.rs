@@ -21,7 +21,7 @@ pub enum Transition {
 
 /// Continuation of a run after its earlier transitions.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Advance {
+pub enum RunContinuation {
     /// Takes at most this many steps.
     Steps(u64),
     /// Takes steps until a user receives an event, but at most this many.
@@ -100,7 +100,7 @@ pub trait Engine: Send + Sync {
     fn replay_and_advance(
         &self,
         path: &[Transition],
-        advance: &Advance,
+        advance: &RunContinuation,
         reached: &mut Vec<ReachedMoment>,
         deadline: &Deadline,
     ) -> Result<MomentView, String>;
@@ -151,7 +151,7 @@ impl<P: RecordableProtocol> Engine for SimulationEngine<P> {
     fn replay_and_advance(
         &self,
         path: &[Transition],
-        advance: &Advance,
+        advance: &RunContinuation,
         reached: &mut Vec<ReachedMoment>,
         deadline: &Deadline,
     ) -> Result<MomentView, String> {
@@ -168,7 +168,7 @@ impl<P: RecordableProtocol> Engine for SimulationEngine<P> {
             }
         }
         match advance {
-            Advance::Act(action) => {
+            RunContinuation::Act(action) => {
                 session.intervene(action).map_err(|no| no.to_string())?;
                 let description = action.to_string();
                 reached.push(reached_moment(
@@ -177,8 +177,10 @@ impl<P: RecordableProtocol> Engine for SimulationEngine<P> {
                     description,
                 ));
             }
-            Advance::Steps(most) => steps(&mut session, *most, false, reached, deadline)?,
-            Advance::UntilEvent(most) => steps(&mut session, *most, true, reached, deadline)?,
+            RunContinuation::Steps(most) => steps(&mut session, *most, false, reached, deadline)?,
+            RunContinuation::UntilEvent(most) => {
+                steps(&mut session, *most, true, reached, deadline)?
+            }
         }
         // No step is left. This call ends the run, so that the monitors decide on all properties.
         if session.next_step().is_none() {

@@ -12,7 +12,7 @@ use tenure_trace::Trace;
 
 use crate::act::ActionRequest;
 use crate::deadline::Deadline;
-use crate::engine::{Advance, RunSource, RunSpec};
+use crate::engine::{RunContinuation, RunSource, RunSpec};
 use crate::session::{LabSession, MAX_STEPS_PER_REQUEST};
 use crate::sessions::{SessionTable, lock};
 use crate::words;
@@ -246,17 +246,19 @@ struct GoRequest {
     moment: usize,
 }
 
-fn advance(body: &Value) -> Result<Advance, LabError> {
+fn advance(body: &Value) -> Result<RunContinuation, LabError> {
     match parse_body(body)? {
         Steps { steps: Some(steps), until: None }
             if (1..=MAX_STEPS_PER_REQUEST).contains(&steps) =>
         {
-            Ok(Advance::Steps(steps))
+            Ok(RunContinuation::Steps(steps))
         }
         Steps { steps: None, until: Some(Until::Event) } => {
-            Ok(Advance::UntilEvent(MAX_STEPS_PER_REQUEST))
+            Ok(RunContinuation::UntilEvent(MAX_STEPS_PER_REQUEST))
         }
-        Steps { steps: None, until: Some(Until::End) } => Ok(Advance::Steps(MAX_STEPS_PER_REQUEST)),
+        Steps { steps: None, until: Some(Until::End) } => {
+            Ok(RunContinuation::Steps(MAX_STEPS_PER_REQUEST))
+        }
         _ => Err(LabError::bad_request(format!(
             "expected `steps` from 1 to {MAX_STEPS_PER_REQUEST}, or `until` with event or end"
         ))),

@@ -34,7 +34,8 @@ mod words;
 
 pub use deadline::Deadline;
 pub use engine::{
-    Advance, Engine, MomentView, ReachedMoment, RunSource, RunSpec, SimulationEngine, Transition,
+    Engine, MomentView, ReachedMoment, RunContinuation, RunSource, RunSpec, SimulationEngine,
+    Transition,
 };
 pub use handle::{Lab, LabError, LabMethod, LabResponse};
 pub use layout::NodeLayout;

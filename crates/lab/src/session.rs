@@ -9,7 +9,7 @@ use tenure_trace::{Header, Record, Subject, Trace};
 
 use crate::act::ActionRequest;
 use crate::deadline::Deadline;
-use crate::engine::{Advance, MomentView, ReachedMoment, RunSpec, Transition};
+use crate::engine::{MomentView, ReachedMoment, RunContinuation, RunSpec, Transition};
 use crate::run_state::RunState;
 
 /// Number of moments from which on a session cannot be continued.
@@ -98,7 +98,7 @@ impl LabSession {
     /// the start of the run fails.
     pub(crate) fn new(run: RunSpec, deadline: &Deadline) -> Result<Self, String> {
         check_size(run.size)?;
-        let shown = replay_path(&run, &[], &Advance::Steps(0), &mut Vec::new(), deadline);
+        let shown = replay_path(&run, &[], &RunContinuation::Steps(0), &mut Vec::new(), deadline);
         let shown = CurrentMoment::of(shown.map_err(ReplayError::description)?)?;
         let beginning = Moment {
             parent: None,
@@ -129,7 +129,7 @@ impl LabSession {
         for Intervention { after_step, action } in std::mem::take(&mut self.run.interventions) {
             self.walk(after_step.saturating_sub(steps), deadline)?;
             steps = steps.max(after_step);
-            self.advance(&Advance::Act(action), deadline)?;
+            self.advance(&RunContinuation::Act(action), deadline)?;
         }
         self.walk(self.run.steps.saturating_sub(steps), deadline)
     }
@@ -142,13 +142,13 @@ impl LabSession {
                 "the lab takes up to {MAX_STEPS_PER_REQUEST} steps at once, not {steps}"
             ));
         }
-        if steps == 0 { Ok(()) } else { self.advance(&Advance::Steps(steps), deadline) }
+        if steps == 0 { Ok(()) } else { self.advance(&RunContinuation::Steps(steps), deadline) }
     }
 
     /// Performs an action that the page requests. Returns an error, and changes nothing, if the
     /// action is impossible.
     pub(crate) fn act(&mut self, act: &ActionRequest, deadline: &Deadline) -> Result<(), String> {
-        self.advance(&Advance::Act(act.to_action(&self.shown.state)?), deadline)?;
+        self.advance(&RunContinuation::Act(act.to_action(&self.shown.state)?), deadline)?;
         if self.current_moment >= self.initial_moment_count {
             self.moments[self.current_moment].request.get_or_insert_with(|| act.clone());
         }
@@ -165,7 +165,7 @@ impl LabSession {
         if moment >= self.moments.len() {
             return Ok(false);
         }
-        let (path, stay) = (self.path(moment), Advance::Steps(0));
+        let (path, stay) = (self.path(moment), RunContinuation::Steps(0));
         let shown = replay_path(&self.run, &path, &stay, &mut Vec::new(), deadline);
         self.shown = CurrentMoment::of(shown.map_err(ReplayError::description)?)?;
         self.current_moment = moment;
@@ -176,7 +176,11 @@ impl LabSession {
     /// moment. For each state that the run reaches, adds a moment to the session, unless the tree
     /// contains it already. If a handler panics, also adds a moment for the panic. The last of
     /// these moments becomes the current one. If the result is an error, the session is unchanged.
-    pub(crate) fn advance(&mut self, advance: &Advance, deadline: &Deadline) -> Result<(), String> {
+    pub(crate) fn advance(
+        &mut self,
+        advance: &RunContinuation,
+        deadline: &Deadline,
+    ) -> Result<(), String> {
         if let Some(broken) = &self.moments[self.current_moment].panic_message {
             return Err(format!("{broken}; go back to do something else"));
         }
@@ -193,7 +197,7 @@ impl LabSession {
                 // Shows the state before the panic, which is the last moment in `reached`.
                 let causes = reached.iter().map(|moment| moment.cause.clone());
                 let path: Vec<Transition> = path.into_iter().chain(causes).collect();
-                let stay = Advance::Steps(0);
+                let stay = RunContinuation::Steps(0);
                 let before = replay_path(&self.run, &path, &stay, &mut Vec::new(), deadline);
                 (before.map_err(ReplayError::description)?, Some(description))
             }
@@ -206,7 +210,7 @@ impl LabSession {
         self.mark_violations();
         if let Some(description) = panicked {
             let cause = match advance {
-                Advance::Act(action) => Transition::Act(action.clone()),
+                RunContinuation::Act(action) => Transition::Act(action.clone()),
                 _ => Transition::Step,
             };
             let Moment { time, records, .. } = self.moments[self.current_moment];
@@ -343,7 +347,7 @@ impl ReplayError {
 fn replay_path(
     run: &RunSpec,
     path: &[Transition],
-    advance: &Advance,
+    advance: &RunContinuation,
     reached: &mut Vec<ReachedMoment>,
     deadline: &Deadline,
 ) -> Result<MomentView, ReplayError> {

@@ -72,8 +72,8 @@ pub struct RunningNode {
     /// Address at which the node listens. If the caller requested port 0, the address contains the
     /// port that the system chose.
     pub address: SocketAddr,
-    /// Status of the connections with the peers. The view outlives the node.
-    pub mesh_view: MeshHandle,
+    /// Status of the connections with the peers. The handle outlives the node.
+    pub mesh_handle: MeshHandle,
     /// Metrics about the saves of the node.
     pub save_metrics: SaveMetrics,
     /// Sessions of the live peers, as this process sees them.
@@ -99,10 +99,10 @@ where
 {
     let saves = components.store.save_metrics();
     let (driver, inbox, requests, recovered) = prepare_driver(components)?;
-    let (address, view) = (driver.executor.mesh.address(), driver.executor.mesh.view());
+    let (address, mesh_handle) = (driver.executor.mesh.address(), driver.executor.mesh.handle());
     let live_peers = driver.executor.peer_liveness.watch_live_sessions();
     let task = tokio::spawn(driver.run(inbox, requests, recovered));
-    Ok(RunningNode { address, mesh_view: view, save_metrics: saves, live_peers, task })
+    Ok(RunningNode { address, mesh_handle, save_metrics: saves, live_peers, task })
 }
 
 /// A driver, its inbox, its requests, and a flag that is true if the process boots from a saved

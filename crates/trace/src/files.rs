@@ -24,7 +24,7 @@ pub fn keep_files_in_memory() {
 
 /// Returns true if this module keeps files in memory. The result is true after
 /// [`keep_files_in_memory`], and always in WebAssembly.
-pub fn are_files_in_memory() -> bool {
+pub fn keeps_files_in_memory() -> bool {
     cfg!(target_family = "wasm") || IN_MEMORY.load(Ordering::Relaxed)
 }
 
@@ -50,7 +50,7 @@ fn find(path: &Path) -> io::Result<Content> {
 ///
 /// Returns an I/O error, such as [`ErrorKind::NotFound`].
 pub fn open(path: impl AsRef<Path>) -> io::Result<File> {
-    if are_files_in_memory() {
+    if keeps_files_in_memory() {
         return Ok(File(Storage::Memory { content: find(path.as_ref())?, position: 0 }));
     }
     fs::File::open(path).map(|file| File(Storage::Disk(file)))
@@ -62,7 +62,7 @@ pub fn open(path: impl AsRef<Path>) -> io::Result<File> {
 ///
 /// Returns an I/O error. The file may have been created nevertheless.
 pub fn create(path: impl AsRef<Path>) -> io::Result<File> {
-    if are_files_in_memory() {
+    if keeps_files_in_memory() {
         let content = Content::default();
         lock(&FILES).insert(path.as_ref().to_path_buf(), Arc::clone(&content));
         return Ok(File(Storage::Memory { content, position: 0 }));

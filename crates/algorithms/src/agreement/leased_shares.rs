@@ -345,7 +345,7 @@ impl Algorithm for LeasedShares {
         let card = Card {
             messages: MessageCost::per_agreement(formula, 0, None)
                 .zero_if_alone(size)
-                .excluding_some_messages(),
+                .marked_incomplete(),
             timed_promises: [Property::SessionExclusion, Property::Fencing].into(),
             variants: Variants::<VariantId>::declarations(),
             ..Card::agreement(

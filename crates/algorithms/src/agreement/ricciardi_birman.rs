@@ -386,7 +386,7 @@ impl Algorithm for RicciardiBirman {
                 )
                 .requiring_majority()
             },
-            messages: MessageCost::per_agreement(formula, least, None).excluding_some_messages(),
+            messages: MessageCost::per_agreement(formula, least, None).marked_incomplete(),
             variants: Variants::<VariantId>::declarations(),
             ..Card::agreement(
                 Service::Membership,

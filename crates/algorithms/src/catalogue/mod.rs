@@ -197,7 +197,7 @@ fn bare_configuration(
         }
         None => BareConfiguration::Lock(LockConfig::Plain(mutexes::config(name, parameters)?)),
         Some(("coordinated", inner)) => {
-            let (variants, parameters) = parameters.split_variants();
+            let (variants, parameters) = parameters.partition_variants();
             let election = election_to_follow(inner, &parameters).map_err(with_full_name)?;
             let config =
                 coordinated::config_for_election::<AnyElection>(election, variants, &parameters)?;

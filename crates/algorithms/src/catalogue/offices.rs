@@ -54,7 +54,7 @@ pub fn visit_named_locks<V: NamedLocksVisitor>(
 ) -> Result<V::Output, CatalogueError> {
     let (mutex, parameters) = unaliased(mutex, parameters);
     let election = mutex.strip_prefix("coordinated:").ok_or_else(|| unknown_algorithm(&mutex))?;
-    let (own, parameters) = parameters.split_variants();
+    let (own, parameters) = parameters.partition_variants();
     let variants = &parameters.variants;
     let election_config =
         election_to_follow(election, &election_parameters(&parameters, election, variants))?;
@@ -92,7 +92,7 @@ pub fn visit_office<V: OfficeVisitor>(
     of_mutex.variants.retain(|variant| of_election.variants.contains(variant));
     let is_coordinated = mutex.starts_with("coordinated:");
     let (own, of_mutex) = match is_coordinated {
-        true => of_mutex.split_variants(),
+        true => of_mutex.partition_variants(),
         false => (Variants::none(), of_mutex),
     };
     let (mutex, election, parameters) = (&*mutex, &*election, &of_mutex);

@@ -387,7 +387,7 @@ impl<P: Algorithm> Algorithm for Fifo<P> {
         card.faults.duplication = true;
         card.theory = None;
         // The bounds of the card do not include repeated messages, although runs count these too.
-        card.messages = card.messages.excluding_some_messages();
+        card.messages = card.messages.marked_incomplete();
         // Entries need not follow the causal order of requests: a repeated message or an
         // acknowledgement may order two requests that the inner protocol regards as concurrent.
         card.promises.retain(|it| !matches!(it, Property::Order | Property::OrderWithMessages));

@@ -40,9 +40,8 @@ mod leading;
 mod message;
 pub mod named_locks;
 
-use core::fmt;
-
 use alloc::vec::Vec;
+use core::fmt;
 
 use tenure_core::service::{election, mutex, office};
 use tenure_core::{
@@ -183,7 +182,7 @@ impl<E: Election> Protocol for Coordinated<E> {
             Message::Request { term, ticket, round } if self.accepts_request(from, term) => {
                 self.answer_renewal(claim(ticket), round, fx);
                 self.update_coordinator_and_grant(
-                    |coordinator| coordinator.on_request(claim(ticket), round),
+                    |coordinator| coordinator.record_request(claim(ticket), round),
                     fx,
                 );
             }

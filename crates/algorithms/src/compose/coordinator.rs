@@ -81,7 +81,7 @@ impl Coordinator {
 
     /// Records the request `claim`, which the process may have sent before. `round` is the number
     /// of this renewal request.
-    pub(super) fn on_request(&mut self, claim: Claim, round: u64) {
+    pub(super) fn record_request(&mut self, claim: Claim, round: u64) {
         self.record_round(claim.process, round);
         self.grants.enqueue(claim);
     }

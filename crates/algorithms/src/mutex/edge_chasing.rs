@@ -358,7 +358,7 @@ impl Algorithm for EdgeChasing {
         // Without cycles, three messages with each of two managers suffice.
         let ordered = MessageCost { most: Some(6), ..messages.clone() };
         let is_ordered = config.has(VariantId::Ordered);
-        let messages = if is_ordered { ordered } else { messages.excluding_some_messages() };
+        let messages = if is_ordered { ordered } else { messages.marked_incomplete() };
         Card {
             faults: ToleratedFaults::duplication_only(
                 "stops when a manager or a process that waits or is inside crashes",

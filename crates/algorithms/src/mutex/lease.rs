@@ -357,7 +357,7 @@ impl Algorithm for Lease {
             knows: ProcessKnowledge::UNIFORM,
             messages: MessageCost::per_entry(formula, 0, None)
                 .zero_if_alone(size)
-                .excluding_some_messages(),
+                .marked_incomplete(),
             promises: [].into(),
             timed_promises: [Property::MutualExclusion, Property::Fencing].into(),
             drift_ppm: config.durations.tolerated_drift_ppm(),

@@ -261,7 +261,7 @@ impl Algorithm for Leased {
         let card = Card {
             messages: MessageCost::per_entry(formula, 0, None)
                 .zero_if_alone(size)
-                .excluding_some_messages(),
+                .marked_incomplete(),
             timed_promises: [Property::MutualExclusion, Property::Fencing].into(),
             variants: Variants::<VariantId>::declarations(),
             ..Card::mutex(

@@ -219,7 +219,7 @@ impl<M: Mutex + Algorithm> Algorithm for ElectionFromMutex<M> {
                 others,
                 mutex.messages.most.map(|most| others + u64::from(size) * most),
             )
-            .excluding_some_messages(),
+            .marked_incomplete(),
             knows: ProcessKnowledge::NON_UNIFORM,
             theory: None,
             promises,

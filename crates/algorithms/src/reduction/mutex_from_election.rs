@@ -348,7 +348,7 @@ impl<E: Election + Algorithm> Algorithm for MutexFromElection<E> {
                 others,
                 election.messages.most.map(|most| others + most),
             )
-            .excluding_some_messages(),
+            .marked_incomplete(),
             knows: ProcessKnowledge::NON_UNIFORM,
             theory: None,
             promises: [Property::MutualExclusion, Property::StarvationFreedom, Property::Fencing]

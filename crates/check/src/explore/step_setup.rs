@@ -13,11 +13,11 @@ pub(super) struct ChangesBeforeInput {
 }
 
 impl ChangesBeforeInput {
-    pub(super) fn of_link(slot: usize, change: Replacement) -> Self {
+    pub(super) fn replacing_queue(slot: usize, change: Replacement) -> Self {
         ChangesBeforeInput { link: Some((slot, change)), fault: None }
     }
 
-    pub(super) fn of_fault(fault: LimitedFault) -> Self {
+    pub(super) fn counting_fault(fault: LimitedFault) -> Self {
         ChangesBeforeInput { link: None, fault: Some(fault) }
     }
 }

@@ -149,7 +149,7 @@ impl SuccessorWorker {
             if entry.is_ready {
                 let cause = ProcessInput::Deliver(entry.packet);
                 let at = Action::new(ActionKind::Deliver, slot, item, 0);
-                let setup = ChangesBeforeInput::of_link(slot, entry.rest);
+                let setup = ChangesBeforeInput::replacing_queue(slot, entry.rest);
                 self.visit_outcomes(scratch, at, setup, (entry.label, cause), visit);
             } else if self.rules.order == ChannelOrder::Fifo {
                 break;
@@ -359,9 +359,11 @@ impl SuccessorWorker {
             | ActionKind::StepEnd
             | ActionKind::RestartSuspect
             | ActionKind::RestartTrust => ChangesBeforeInput::default(),
-            ActionKind::Deliver => ChangesBeforeInput::of_link(slot, item(&mut self.cache).rest),
+            ActionKind::Deliver => {
+                ChangesBeforeInput::replacing_queue(slot, item(&mut self.cache).rest)
+            }
             ActionKind::Lose => {
-                let setup = ChangesBeforeInput::of_link(slot, item(&mut self.cache).rest);
+                let setup = ChangesBeforeInput::replacing_queue(slot, item(&mut self.cache).rest);
                 let is_free = self.has_sender_crashed(world, slot);
                 ChangesBeforeInput { fault: (!is_free).then_some(LimitedFault::Loss), ..setup }
             }
@@ -371,23 +373,25 @@ impl SuccessorWorker {
                 if duplicated.id == NO_ID {
                     return None;
                 }
-                let setup = ChangesBeforeInput::of_link(slot, duplicated);
+                let setup = ChangesBeforeInput::replacing_queue(slot, duplicated);
                 ChangesBeforeInput { fault: Some(LimitedFault::Duplication), ..setup }
             }
             // A correct suspicion does not count as a fault.
             ActionKind::Suspect if self.is_unreachable(world, slot, action.item()) => {
                 ChangesBeforeInput::default()
             }
-            ActionKind::Suspect => ChangesBeforeInput::of_fault(LimitedFault::FalseSuspicion),
-            ActionKind::Partition => ChangesBeforeInput::of_fault(LimitedFault::Partition),
+            ActionKind::Suspect => ChangesBeforeInput::counting_fault(LimitedFault::FalseSuspicion),
+            ActionKind::Partition => ChangesBeforeInput::counting_fault(LimitedFault::Partition),
             ActionKind::Crash if self.cache.local_facts(world[slot]).is_mute => {
                 ChangesBeforeInput::default()
             }
             ActionKind::Crash | ActionKind::Mute => {
-                ChangesBeforeInput::of_fault(LimitedFault::Crash)
+                ChangesBeforeInput::counting_fault(LimitedFault::Crash)
             }
-            ActionKind::Recover => ChangesBeforeInput::of_fault(LimitedFault::Recovery),
-            ActionKind::Send => ChangesBeforeInput::of_fault(LimitedFault::ApplicationMessage),
+            ActionKind::Recover => ChangesBeforeInput::counting_fault(LimitedFault::Recovery),
+            ActionKind::Send => {
+                ChangesBeforeInput::counting_fault(LimitedFault::ApplicationMessage)
+            }
         })
     }
 

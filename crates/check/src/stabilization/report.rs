@@ -127,7 +127,7 @@ impl StabilizationReport {
     }
 
     /// Returns a value that serializes as the least and the greatest number of moves.
-    pub fn extreme_move_counts(&self) -> impl Serialize + '_ {
+    pub fn serializable_moves_summary(&self) -> impl Serialize + '_ {
         Extremes(self)
     }
 }

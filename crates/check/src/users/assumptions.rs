@@ -1,6 +1,6 @@
 //! Comparison of a check with the assumptions of a card.
 
-use tenure_core::{Card, CrashModel, FaultBound, SystemModel, Timing};
+use tenure_core::{Card, CrashModel, FaultCountLimit, SystemModel, Timing};
 
 use crate::config::CheckConfig;
 use crate::error::CheckError;
@@ -37,7 +37,7 @@ impl CheckConfig {
                 None => Timing::Partial,
             },
             order: model.order,
-            losses: FaultBound::AtMost(faults.losses),
+            losses: FaultCountLimit::AtMost(faults.losses),
             duplication: faults.duplicates > 0,
             partition: faults.partition_side.is_some(),
             cut_off: false,
@@ -47,7 +47,7 @@ impl CheckConfig {
                 0 => CrashModel::None,
                 _ => CrashModel::Recovery,
             },
-            max_unavailable: FaultBound::AtMost(
+            max_unavailable: FaultCountLimit::AtMost(
                 faults.crashes.saturating_add(faults.initially_down.len() as u32),
             ),
             false_suspicion: faults.false_suspicions > 0,

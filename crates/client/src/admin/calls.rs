@@ -45,12 +45,12 @@ pub struct MemberStatus {
     /// store is full.
     pub errors: Vec<String>,
     /// Connections to the other members; empty for a member of etcd.
-    pub links: Vec<MemberLink>,
+    pub links: Vec<PeerConnectionStatus>,
 }
 
 /// Connection of one member to another member, as the first member reports it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MemberLink {
+pub struct PeerConnectionStatus {
     /// Identifier of the other member.
     pub id: u64,
     /// True if the connection is established now.
@@ -329,12 +329,12 @@ impl Admin {
     }
 }
 
-fn link(link: &rpc::MemberLink) -> MemberLink {
+fn link(link: &rpc::MemberLink) -> PeerConnectionStatus {
     let time = |millis: i64| {
         let millis = u64::try_from(millis).ok().filter(|millis| *millis > 0)?;
         UNIX_EPOCH.checked_add(Duration::from_millis(millis))
     };
-    MemberLink {
+    PeerConnectionStatus {
         id: link.id,
         is_connected: link.is_connected,
         disconnected_at: time(link.disconnected_at),

@@ -66,7 +66,7 @@ async fn wait_until_deleted(
 }
 
 async fn read_key(channel: &Channel, key: &[u8]) -> Result<(Option<KeyValue>, u64), ClientError> {
-    let response = channel.transact(read_keys_txn(&[key])).await?;
+    let response = channel.transact_idempotent(read_keys_txn(&[key])).await?;
     let kv = requests::key_values(&response).next().cloned();
     Ok((kv, requests::revision(&response)))
 }

@@ -50,7 +50,7 @@ impl Barrier {
         // The value shows whether an earlier copy of the request has created the key.
         let value = format!("{:016x}", fastrand::u64(..));
         let new = NewKey { key: &self.key, value: value.as_bytes(), lease: 0 };
-        let response = self.channel.transact(new.create_txn()).await?;
+        let response = self.channel.transact_idempotent(new.create_txn()).await?;
         Ok(requests::key_values(&response).any(|kv| kv.value == value.as_bytes()))
     }
 
@@ -68,7 +68,10 @@ impl Barrier {
         let Some(kv) = kv else { return Ok(()) };
         // If the condition of the transaction is false, another request has released the barrier
         // meanwhile.
-        self.channel.transact(self.deletion(requests::unsigned(kv.create_revision))).await.map(drop)
+        self.channel
+            .transact_idempotent(self.deletion(requests::unsigned(kv.create_revision)))
+            .await
+            .map(drop)
     }
 
     /// Returns a request that deletes the key if it was created in the revision `created`. A
@@ -114,7 +117,7 @@ mod tests {
         let created = requests::unsigned(kv.expect("a key").create_revision);
         barrier.release().await.expect("a response");
         assert!(barrier.hold().await.expect("a response"), "the barrier was released");
-        barrier.channel.transact(barrier.deletion(created)).await.expect("a response");
+        barrier.channel.transact_idempotent(barrier.deletion(created)).await.expect("a response");
         assert!(!barrier.hold().await.expect("a response"), "the barrier is still held");
     }
 }

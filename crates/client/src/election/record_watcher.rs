@@ -53,11 +53,14 @@ impl CandidateRecordWatcher {
         must_retry: impl Fn() -> bool,
     ) -> Result<ElectionView, ClientError> {
         loop {
-            let response =
-                match self.channel.transact(read_candidate_records_txn(&self.name, key)).await {
-                    Err(ClientError::Unavailable { .. }) if must_retry() => continue,
-                    response => response?,
-                };
+            let response = match self
+                .channel
+                .transact_idempotent(read_candidate_records_txn(&self.name, key))
+                .await
+            {
+                Err(ClientError::Unavailable { .. }) if must_retry() => continue,
+                response => response?,
+            };
             let view = ElectionView::new(&response, &self.name, key);
             self.revision = view.revision;
             let (channel, range) = (self.channel.clone(), candidate_record_range(&self.name));
@@ -114,7 +117,7 @@ impl CandidateRecordWatcher {
     /// [`ClientError`] if no member responds or the service rejects the read.
     pub(crate) async fn has_claim(&mut self, candidate: &Candidate) -> Result<bool, ClientError> {
         let request = requests::read_queue_txn(&candidate.key, None);
-        let response = self.channel.transact(request).await?;
+        let response = self.channel.transact_idempotent(request).await?;
         Ok(requests::view_without_predecessor(&response, &candidate.key).own_create_revision
             == Some(candidate.fence))
     }

@@ -187,7 +187,7 @@ pub(crate) async fn request_transfer(
             return Err(ClientError::UnknownCandidate { identity: identity.to_owned() });
         }
         for candidate in &named {
-            if channel.transact(nominate_txn(name, candidate)).await?.succeeded {
+            if channel.transact_idempotent(nominate_txn(name, candidate)).await?.succeeded {
                 return Ok(candidate.clone());
             }
         }
@@ -232,14 +232,16 @@ mod tests {
         for (key, identity) in [(b"boss/1", "first"), (b"boss/2", "second")] {
             let (name, lease) = ("boss", session.id());
             let new = NewCandidate { name, key, value: b"x", identity, priority: 0, lease };
-            assert!(channel.transact(new.enqueue_txn()).await.expect("a response").succeeded);
+            assert!(
+                channel.transact_idempotent(new.enqueue_txn()).await.expect("a response").succeeded
+            );
         }
         let candidates = read_leader_and_candidates(channel, "boss").await.expect("a response");
         let delayed = nominate_txn("boss", &candidates[0]);
         for identity in ["first", "second"] {
             request_transfer(channel, "boss", identity, 0).await.expect("a candidate");
         }
-        let applied = channel.transact(delayed).await.expect("a response").succeeded;
+        let applied = channel.transact_idempotent(delayed).await.expect("a response").succeeded;
         assert!(!applied, "the later nomination takes precedence");
         // A later request for the same candidate takes effect.
         request_transfer(channel, "boss", "first", 0).await.expect("a candidate");

@@ -57,13 +57,13 @@ impl FenceFile {
     /// A holder should also call this method before it first reads the resource. Otherwise, a
     /// former holder may write between the read and the write of the new holder.
     ///
-    /// The call blocks until the previous [`FenceAdmission`] is dropped and the token is on disk.
-    /// An asynchronous program calls the method in `spawn_blocking`.
+    /// The call blocks until the previous [`FencedAccessGuard`] is dropped and the token is on
+    /// disk. An asynchronous program calls the method in `spawn_blocking`.
     ///
     /// # Errors
     ///
     /// [`FenceError`]. After [`FenceError::Stale`], nothing has changed.
-    pub fn admit(&self, fence: u64) -> Result<FenceAdmission, FenceError> {
+    pub fn admit(&self, fence: u64) -> Result<FencedAccessGuard, FenceError> {
         let file_error = |source| FenceError::File { path: self.path.clone(), source };
         let lock = File::options()
             .create(true)
@@ -80,7 +80,7 @@ impl FenceFile {
             File::open(&self.path).and_then(|file| sync(&file, &self.path)).map_err(file_error)?;
         }
         self.durable_fence.store(fence, Ordering::Relaxed);
-        Ok(FenceAdmission { fence, _lock: lock })
+        Ok(FencedAccessGuard { fence, _lock: lock })
     }
 
     /// Returns the highest token that was accepted; 0 if there was none.
@@ -106,13 +106,13 @@ impl FenceFile {
 /// value is dropped.
 #[must_use = "dropping this ends the exclusive access"]
 #[derive(Debug)]
-pub struct FenceAdmission {
+pub struct FencedAccessGuard {
     fence: u64,
     /// Open file. This process holds the operating system's lock of the file.
     _lock: File,
 }
 
-impl FenceAdmission {
+impl FencedAccessGuard {
     /// Returns the accepted token.
     pub const fn fence(&self) -> u64 {
         self.fence

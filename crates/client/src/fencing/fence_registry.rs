@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::OwnedMutexGuard;
 
 use crate::fencing::fence_error::FenceError;
-use crate::fencing::fence_file::{FenceAdmission, FenceFile};
+use crate::fencing::fence_file::{FenceFile, FencedAccessGuard};
 use crate::fencing::reject_stale;
 
 /// Maximum length of a resource name, in bytes. The hexadecimal form of the name must fit in a file
@@ -33,7 +33,7 @@ pub(crate) struct FenceRegistry {
 #[derive(Debug)]
 pub(crate) struct ResourceAccess {
     _gate: OwnedMutexGuard<u64>,
-    _file: Option<FenceAdmission>,
+    _file: Option<FencedAccessGuard>,
 }
 
 impl FenceRegistry {
@@ -72,7 +72,7 @@ impl FenceRegistry {
     }
 }
 
-async fn admit_in_file(path: PathBuf, fence: u64) -> Result<FenceAdmission, FenceError> {
+async fn admit_in_file(path: PathBuf, fence: u64) -> Result<FencedAccessGuard, FenceError> {
     let file = FenceFile::new(&path);
     let admitted = tokio::task::spawn_blocking(move || file.admit(fence)).await;
     admitted.unwrap_or_else(|error| Err(FenceError::File { path, source: io::Error::other(error) }))

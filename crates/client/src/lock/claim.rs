@@ -91,7 +91,7 @@ impl Claim {
         loop {
             self.session.check_alive()?;
             let request = self.value_change(value.clone(), self.changed.load(Ordering::Relaxed));
-            let response = self.session.channel().transact(request).await?;
+            let response = self.session.channel().transact_idempotent(request).await?;
             if response.succeeded {
                 self.changed.store(requests::revision(&response), Ordering::Relaxed);
                 return Ok(());
@@ -178,7 +178,7 @@ impl Claim {
 
     async fn read_own_key(&self) -> Result<QueueView<Vec<u8>>, ClientError> {
         let request = requests::read_queue_txn(&self.key, None);
-        let response = self.session.channel().transact(request).await?;
+        let response = self.session.channel().transact_idempotent(request).await?;
         Ok(requests::view_without_predecessor(&response, &self.key))
     }
 }
@@ -207,7 +207,8 @@ mod tests {
         let session = client.session(Duration::from_secs(60)).await.expect("a session");
         let key = b"a/1".to_vec();
         let new = NewKey { key: &key, value: b"", lease: session.id() };
-        let created = session.channel().transact(new.create_txn()).await.expect("a response");
+        let created =
+            session.channel().transact_idempotent(new.create_txn()).await.expect("a response");
         let claim = Claim::new(session.clone(), key.clone(), requests::revision(&created), false);
         let delayed = claim.value_change(b"v1".to_vec(), claim.fence);
         let value = async || {
@@ -215,18 +216,19 @@ mod tests {
                 success: vec![requests::op(requests::read_key(&key))],
                 ..Default::default()
             };
-            let response = session.channel().transact(request).await.expect("a response");
+            let response =
+                session.channel().transact_idempotent(request).await.expect("a response");
             requests::key_values(&response).next().expect("a key").value.clone()
         };
         claim.set_value(b"v1".to_vec()).await.expect("a response");
         claim.set_value(b"v2".to_vec()).await.expect("a response");
-        session.channel().transact(delayed).await.expect("a response");
+        session.channel().transact_idempotent(delayed).await.expect("a response");
         assert_eq!(value().await, b"v2");
 
         // Another client changes the value, for instance to ask for the lock.
         let put = requests::put(&key, b"other".to_vec(), session.id());
         let put = requests::change_if_created_at_txn(&key, claim.fence, put);
-        session.channel().transact(put).await.expect("a response");
+        session.channel().transact_idempotent(put).await.expect("a response");
         claim.set_value(b"v3".to_vec()).await.expect("a response");
         assert_eq!(value().await, b"v3");
         claim.release().await.expect("a response");

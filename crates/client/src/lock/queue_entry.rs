@@ -382,7 +382,7 @@ pub(crate) async fn find_predecessor(
         let range = requests::QueueRange { name, max_create_revision, limit: limit.keys };
         let read = requests::read_queue_txn(key, Some(range));
         let request = if since > 0 { requests::with_serializable_reads(read) } else { read };
-        let response = match channel.transact(request).await {
+        let response = match channel.transact_idempotent(request).await {
             Ok(response) => response,
             Err(ClientError::Unavailable { .. }) if session.end_reason().is_none() => continue,
             Err(error) if is_too_long(&error) && limit.shrink(&error) => continue,
@@ -528,7 +528,7 @@ mod tests {
     async fn write(channel: &Channel) -> u64 {
         let put = requests::op(requests::put(b"other", Vec::new(), 0));
         let txn = rpc::TxnRequest { success: vec![put], ..Default::default() };
-        requests::revision(&channel.transact(txn).await.expect("a response"))
+        requests::revision(&channel.transact_idempotent(txn).await.expect("a response"))
     }
 
     #[tokio::test]
@@ -553,7 +553,7 @@ mod tests {
         drop(guard);
         drop(entry());
         let released = async {
-            let read = || channel.transact(read.clone());
+            let read = || channel.transact_idempotent(read.clone());
             while requests::key_values(&read().await.expect("a response")).next().is_some() {}
         };
         timeout(Duration::from_secs(120), released).await.expect("the guard is released");

@@ -130,6 +130,6 @@ impl PendingRelease {
             return Ok(());
         }
         let deletions: Vec<_> = self.keys_to_delete().collect();
-        self.channel.transact(requests::delete_all_txn(&deletions)).await.map(drop)
+        self.channel.transact_idempotent(requests::delete_all_txn(&deletions)).await.map(drop)
     }
 }

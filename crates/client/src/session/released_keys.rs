@@ -96,7 +96,7 @@ impl ReleasedKeys {
     /// lost the right to write one of them.
     async fn delete_existing(&self) -> Result<(), ClientError> {
         for key in self.find_existing().await? {
-            match self.channel.transact(requests::delete_txn(&key, 0)).await {
+            match self.channel.transact_idempotent(requests::delete_txn(&key, 0)).await {
                 Ok(_) | Err(ClientError::Rejected { .. }) => {}
                 Err(error) => return Err(error),
             }
@@ -164,14 +164,14 @@ mod tests {
             .finish_in_background(false, &Handle::current());
         let existing = async || {
             let read = read_keys_txn(&[&keys[..], std::slice::from_ref(&other)].concat());
-            let response = channel.transact(read).await.expect("a response");
+            let response = channel.transact_idempotent(read).await.expect("a response");
             requests::key_values(&response).map(|kv| kv.key.clone()).collect::<Vec<_>>()
         };
         for _ in 0..6 {
             let put = |key: &Vec<u8>| requests::op(requests::put(key, Vec::new(), session.id()));
             let success = keys.iter().chain([&other]).map(put).collect();
             let create = rpc::TxnRequest { success, ..Default::default() };
-            channel.transact(create).await.expect("a response");
+            channel.transact_idempotent(create).await.expect("a response");
             let deleted = async { while existing().await.len() > 1 {} };
             timeout(STEP_TIMEOUT, deleted).await.expect("the released keys are deleted");
             assert_eq!(existing().await, std::slice::from_ref(&other));

@@ -248,12 +248,15 @@ impl Channel {
 
     /// Sends an idempotent transaction for at most [`REQUEST_TIMEOUT`]. The attempts are repeated
     /// as in [`Channel::call_idempotent`].
-    pub(crate) async fn transact(&self, txn: TxnRequest) -> Result<TxnResponse, ClientError> {
+    pub(crate) async fn transact_idempotent(
+        &self,
+        txn: TxnRequest,
+    ) -> Result<TxnResponse, ClientError> {
         self.transact_counting_attempts(txn, &mut 0).await
     }
 
-    /// Sends an idempotent transaction for at most [`REQUEST_TIMEOUT`], as [`Channel::transact`]
-    /// does. Adds the number of attempts to `attempts`.
+    /// Sends an idempotent transaction for at most [`REQUEST_TIMEOUT`], as
+    /// [`Channel::transact_idempotent`] does. Adds the number of attempts to `attempts`.
     pub(crate) async fn transact_counting_attempts(
         &self,
         txn: TxnRequest,

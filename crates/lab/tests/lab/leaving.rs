@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 use tenure_algorithms::mutex::{RicartAgrawala, ricart_agrawala};
 use tenure_core::Algorithm;
 use tenure_lab::{
-    Advance, Deadline, Engine, Lab, MomentView, NodeLayout, ReachedMoment, RunSource, RunSpec,
-    SimulationEngine, Transition,
+    Deadline, Engine, Lab, MomentView, NodeLayout, ReachedMoment, RunContinuation, RunSource,
+    RunSpec, SimulationEngine, Transition,
 };
 use tenure_sim::{Settings, Simulation};
 use tenure_trace::Trace;
@@ -37,11 +37,11 @@ impl Engine for EndlessEngine {
     fn replay_and_advance(
         &self,
         path: &[Transition],
-        advance: &Advance,
+        advance: &RunContinuation,
         reached: &mut Vec<ReachedMoment>,
         deadline: &Deadline,
     ) -> Result<MomentView, String> {
-        if matches!(advance, Advance::Steps(0)) {
+        if matches!(advance, RunContinuation::Steps(0)) {
             return self.run.replay_and_advance(path, advance, reached, deadline);
         }
         self.started.store(true, Ordering::Release);

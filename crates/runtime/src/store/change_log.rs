@@ -213,7 +213,7 @@ impl ChangeLog {
     /// have replaced them.
     pub(super) fn delete_all_segments(&mut self) {
         self.close_segment();
-        self.obsolete_segments().remove();
+        self.closed_segments().remove();
     }
 
     /// Closes the open segment, so that the next change creates a new segment. Returns the number
@@ -224,8 +224,9 @@ impl ChangeLog {
         self.position()
     }
 
-    pub(super) fn obsolete_segments(&self) -> ObsoleteSegments {
-        ObsoleteSegments { directory: self.directory.clone(), next: self.next }
+    /// Returns all segments with their markers. Before this call, the open segment must be closed.
+    pub(super) fn closed_segments(&self) -> ClosedSegments {
+        ClosedSegments { directory: self.directory.clone(), next: self.next }
     }
 
     #[cfg(all(test, unix))]
@@ -238,15 +239,15 @@ impl ChangeLog {
     }
 }
 
-/// Segments and markers that a new state file replaces.
+/// Closed segments and their markers, which a new state file replaces.
 #[derive(Debug)]
-pub(super) struct ObsoleteSegments {
+pub(super) struct ClosedSegments {
     directory: PathBuf,
     /// Number of the first segment that must be kept.
     next: u64,
 }
 
-impl ObsoleteSegments {
+impl ClosedSegments {
     /// Removes the segments and their markers. If some cannot be removed, a later call removes
     /// them, at the latest when the store is opened again.
     pub(super) fn remove(&self) {

@@ -279,7 +279,8 @@ impl Store {
         let ChangeLogPosition { next_segment, record_count } = self.change_log.close_segment();
         let (owner, schema) = (self.state_file.owner.clone(), self.state_file.schema.clone());
         let session = self.state_file.session;
-        let (directory, obsolete) = (self.directory.clone(), self.change_log.obsolete_segments());
+        let (directory, closed_segments) =
+            (self.directory.clone(), self.change_log.closed_segments());
         let reserved_files = std::mem::take(&mut self.reserved_files);
         self.reserved_files.refill(&self.lock.0);
         let write = move || {
@@ -299,7 +300,7 @@ impl Store {
             let written = replace_file(&directory, STATE_FILE, &state_file.encode());
             let is_written = written.is_ok();
             if is_written {
-                obsolete.remove();
+                closed_segments.remove();
             }
             done(written);
             is_written.then_some(state_file)

@@ -254,8 +254,8 @@ impl Mesh {
         self.context.limits.max_round_trip
     }
 
-    /// Returns a view of the mesh's status. The view outlives the mesh.
-    pub fn view(&self) -> MeshHandle {
+    /// Returns a handle that reads the status of the mesh. The handle outlives the mesh.
+    pub fn handle(&self) -> MeshHandle {
         MeshHandle(self.context.clone())
     }
 

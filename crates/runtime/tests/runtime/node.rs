@@ -388,7 +388,7 @@ async fn assert_impossible_numbers_are_rejected<E: Election>(
         node.election.start_election().unwrap();
         drop(enter(&node.lock).await);
         in_time(async {
-            while node.running.mesh_view.counts().implausible < impossible.len() as u64 {
+            while node.running.mesh_handle.counts().implausible < impossible.len() as u64 {
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
         })

@@ -47,14 +47,15 @@ async fn heartbeats_do_not_queue_for_unreachable_peer() {
         .map(|(me, listener)| boot(directory.path(), me, listener, &addresses))
         .collect();
     for (me, node) in nodes.iter().enumerate() {
-        while node.mesh_view.counts().messages_sent < 500 {
+        while node.mesh_handle.counts().messages_sent < 500 {
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
-        let status = node.mesh_view.peers().into_iter().find(|it| it.peer == ProcessId(2)).unwrap();
+        let status =
+            node.mesh_handle.peers().into_iter().find(|it| it.peer == ProcessId(2)).unwrap();
         assert_eq!(status.held_messages, 1, "only one heartbeat waits: {status:?}");
-        assert_eq!(node.mesh_view.counts().overflowed, 0);
+        assert_eq!(node.mesh_handle.counts().overflowed, 0);
         let responsive =
-            || node.mesh_view.peers_with_short_queues(64).iter().collect::<Vec<ProcessId>>();
+            || node.mesh_handle.peers_with_short_queues(64).iter().collect::<Vec<ProcessId>>();
         // On a busy machine the peer may respond late.
         let responds = async {
             while responsive().is_empty() {

@@ -42,11 +42,11 @@ impl Member {
         loop {
             let leader = known_leader(leader_status, deadline).await?;
             let process = ProcessId::from_index(leader);
-            if leader == self.config.me || self.mesh_view.has_room_for(process) {
+            if leader == self.config.me || self.mesh_handle.has_room_for(process) {
                 return Ok(());
             }
             if Instant::now() >= deadline {
-                return Err(match self.mesh_view.is_connected(process) {
+                return Err(match self.mesh_handle.is_connected(process) {
                     true => RpcError::TOO_MANY_REQUESTS,
                     false => RpcError::NO_LEADER,
                 });

@@ -133,7 +133,7 @@ pub(crate) async fn record_and_check_membership(member: Weak<Member>) {
 /// Saves the members in the data directory. Returns false if this fails. `index` is the index of
 /// the log entry that contains these members.
 async fn record_members(member: &Member, index: u64, members: &Members) -> bool {
-    let (peers, all) = (member.mesh_view.clone(), members.all());
+    let (peers, all) = (member.mesh_handle.clone(), members.all());
     let saved = tokio::task::spawn_blocking(move || peers.record_members(index, &all)).await;
     match saved {
         Ok(Ok(())) => true,

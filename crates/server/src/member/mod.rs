@@ -180,7 +180,7 @@ pub(crate) struct Member {
     session: u64,
     pub(crate) save_metrics: SaveMetrics,
     pub(crate) latencies: LatencyHistograms,
-    pub(crate) mesh_view: MeshHandle,
+    pub(crate) mesh_handle: MeshHandle,
     pub(crate) peer_keys: PeerKeys,
     pub(crate) connections: ConnectionLimiter,
     pub(crate) metrics_connections: ConnectionLimiter,
@@ -237,7 +237,7 @@ impl Member {
             received,
         ))?;
         let election_timeout = Duration::from_millis(2 * config.election_timeout);
-        let contacts = PeerContacts::new(running.mesh_view.clone(), election_timeout / 2);
+        let contacts = PeerContacts::new(running.mesh_handle.clone(), election_timeout / 2);
         shared.contacts.set(contacts).expect("the member starts once");
         let (checkpoint_queue, pending_checkpoints) = LeaseCheckpointQueue::new();
         let leader_monitor =
@@ -252,7 +252,7 @@ impl Member {
             session,
             save_metrics: saves,
             latencies: LatencyHistograms::default(),
-            mesh_view: running.mesh_view,
+            mesh_handle: running.mesh_handle,
             peer_keys,
             connections: ConnectionLimiter::for_clients(),
             metrics_connections: ConnectionLimiter::for_metrics(),
@@ -381,7 +381,7 @@ impl Member {
         let Some(notice) = announced else { return };
         // A member with a long queue of messages is not notified. It learns of the release from the
         // log.
-        let to = self.mesh_view.peers_with_short_queues(MAX_QUEUED_FOR_RELEASE);
+        let to = self.mesh_handle.peers_with_short_queues(MAX_QUEUED_FOR_RELEASE);
         self.send_to_log(LogTaskRequest::NotifyRelease { to, notice });
     }
 

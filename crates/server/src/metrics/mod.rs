@@ -127,7 +127,7 @@ fn write_links(member: &Member, all: &mut MetricsExposition) {
     let mut links = all.begin_family("gauge", "tenure_link_up", help);
     let members = member.with_state(|state| state.members.all());
     // Only connections to current members are reported, because other processes need not run.
-    let peers = member.mesh_view.peers().into_iter().filter(|link| members.contains(link.peer));
+    let peers = member.mesh_handle.peers().into_iter().filter(|link| members.contains(link.peer));
     for link in peers {
         let peer = &member.config.members[link.peer.index()].name;
         links.add_sample(&[("peer", peer)], u8::from(link.is_connected));
@@ -151,7 +151,7 @@ fn write_connections(member: &Member, all: &mut MetricsExposition) {
     all.add_counter("tenure_connections_broken_total", help, malformed_connection_count);
     let help = "Connections rejected at the peer port.";
     let mut refused = all.begin_family("counter", "tenure_rejected_total", help);
-    for (reason, count) in member.mesh_view.counts().refused {
+    for (reason, count) in member.mesh_handle.counts().refused {
         refused.add_sample(&[("reason", reason.name())], count);
     }
     let help = "Rejected requests, by gRPC code.";

@@ -371,7 +371,7 @@ mod tests {
         assert_eq!(writer.deadline_error(), RpcError::TIMED_OUT);
         let remove =
             rpc::DeleteRangeRequest { key: b"a".to_vec(), prev_kv: true, ..Default::default() };
-        let mut remove = Box::pin(kv::remove(remover.clone(), remove));
+        let mut remove = Box::pin(kv::delete_range(remover.clone(), remove));
         while has_key(&member, b"a") {
             assert!(remove.as_mut().now_or_never().is_none());
             assert!(started.elapsed() < TIME_LIMIT, "the deletion is not executed");

@@ -59,7 +59,7 @@ async fn wait_readable(caller: &Caller, is_serializable: bool) -> Result<(), Rpc
     if is_serializable { caller.wait_recovered().await } else { caller.wait_linearizable().await }
 }
 
-pub(crate) async fn write(
+pub(crate) async fn put_key(
     caller: Caller,
     request: rpc::PutRequest,
 ) -> Result<Response<Bytes>, RpcError> {
@@ -75,7 +75,7 @@ pub(crate) async fn write(
     }
 }
 
-pub(crate) async fn remove(
+pub(crate) async fn delete_range(
     caller: Caller,
     request: rpc::DeleteRangeRequest,
 ) -> Result<Response<Bytes>, RpcError> {

@@ -69,7 +69,7 @@ fn links(caller: &Caller) -> Vec<rpc::MemberLink> {
         disconnected_at: millis(it.disconnected_at),
         last_contact_at: millis(it.last_contact_at),
     };
-    caller.mesh_view.peers().into_iter().map(link).collect()
+    caller.mesh_handle.peers().into_iter().map(link).collect()
 }
 
 fn alarms(store: &Store) -> Vec<rpc::AlarmMember> {

@@ -189,8 +189,8 @@ fn route(caller: Caller, request: Request<Body>) -> CallFuture {
     let uri = request.uri().clone();
     match uri.path().trim_start_matches('/') {
         "etcdserverpb.KV/Range" => unary_large(caller, request, kv::read),
-        "etcdserverpb.KV/Put" => unary_large(caller, request, kv::write),
-        "etcdserverpb.KV/DeleteRange" => unary_large(caller, request, kv::remove),
+        "etcdserverpb.KV/Put" => unary_large(caller, request, kv::put_key),
+        "etcdserverpb.KV/DeleteRange" => unary_large(caller, request, kv::delete_range),
         "etcdserverpb.KV/Txn" => unary_large(caller, request, kv::transact),
         "etcdserverpb.KV/Compact" => unary(caller, request, kv::compact),
         "etcdserverpb.Lease/LeaseGrant" => unary(caller, request, lease::grant),

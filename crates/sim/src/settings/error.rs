@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use tenure_core::monitors::LinksOnly;
 use tenure_core::{
-    Card, CrashModel, FaultBound, ProcessId, Property, Service, SystemModel, Timing,
+    Card, CrashModel, FaultCountLimit, ProcessId, Property, Service, SystemModel, Timing,
     UnmetAssumption,
 };
 use tenure_trace::units::format_ticks_in_units as units;
@@ -417,7 +417,7 @@ impl Settings {
         let mut around = SystemModel {
             timing: self.time.timing.unwrap_or(card.timing),
             order: self.network.order.unwrap_or(card.order),
-            losses: FaultBound::any_or_none(self.network.loss.can_occur()),
+            losses: FaultCountLimit::any_or_none(self.network.loss.can_occur()),
             duplication: self.network.duplication.can_occur(),
             down: !self.down.is_empty(),
             ..card.fault_free_system_model()
@@ -446,7 +446,7 @@ impl Settings {
             around.crashes = around.crashes.max(crashes);
         }
         around.max_unavailable =
-            FaultBound::AtMost(u32::try_from(failing.len()).unwrap_or(u32::MAX));
+            FaultCountLimit::AtMost(u32::try_from(failing.len()).unwrap_or(u32::MAX));
         around
     }
 }

@@ -10,7 +10,7 @@ use super::predicates::{Predicate, PredicateMeaning, available_names};
 use super::syntax::{
     Operator, PartStep, PartStepKind, Quantifier, SyntaxNode, SyntaxNodeKind, TextSpan,
 };
-use super::vocabulary::{StateShape, Vocabulary};
+use super::vocabulary::{SampledStateSchema, Vocabulary};
 
 /// Checks the names and types in an expression, and converts its syntax tree into conditions and
 /// terms that can be evaluated.
@@ -43,8 +43,8 @@ enum Typed<'a> {
     /// there is at least one message.
     Messages(NumberTerm),
     Process(ProcessTerm),
-    /// A part of a state, with the shape of that part if it is known.
-    State(StatePath, Option<&'a StateShape>),
+    /// A part of a state, with the schema of that part if it is known.
+    State(StatePath, Option<&'a SampledStateSchema>),
     /// Name of an enum variant.
     Name(String),
     /// `_`, which stands for any process in a message pattern.
@@ -342,14 +342,14 @@ impl<'a> ExpressionChecker<'a> {
     }
 
     fn state(&mut self, span: &TextSpan, of: &SyntaxNode) -> Result<Typed<'a>, PropertyError> {
-        let Some(shape) = &self.vocabulary.states else {
+        let Some(schema) = &self.vocabulary.states else {
             let remedy = "record them: `tenure simulate … --trace FILE --states`";
             return Err(self.error(span, "the trace has no states of processes", remedy));
         };
         self.uses.states = true;
         let of = Box::new(self.process_term(of)?);
-        let is_known = *shape != StateShape::default();
-        Ok(Typed::State(StatePath { of, steps: Vec::new() }, is_known.then_some(shape)))
+        let is_known = *schema != SampledStateSchema::default();
+        Ok(Typed::State(StatePath { of, steps: Vec::new() }, is_known.then_some(schema)))
     }
 
     /// Checks a path of fields and elements that begins at `of`.
@@ -375,19 +375,19 @@ impl<'a> ExpressionChecker<'a> {
         end: usize,
     ) -> Result<Typed<'a>, PropertyError> {
         let span = end - name.len()..end;
-        let (mut path, shape) = match of {
-            Typed::State(path, shape) => (path, shape),
+        let (mut path, schema) = match of {
+            Typed::State(path, schema) => (path, schema),
             other => {
                 let problem = format!("{} has no fields", other.name());
                 return Err(self.error(&span, problem, "only state(p) has fields"));
             }
         };
-        let inner = shape.map(|shape| {
-            shape.field(name).ok_or_else(|| {
+        let inner = schema.map(|schema| {
+            schema.field(name).ok_or_else(|| {
                 let whole = &self.text[whole.clone()];
                 let problem = format!("{whole} has no field `{name}`");
-                let known: Vec<&str> = shape.fields.iter().map(|(name, _)| &**name).collect();
-                let remedy = match (known.is_empty(), &shape.element) {
+                let known: Vec<&str> = schema.fields.iter().map(|(name, _)| &**name).collect();
+                let remedy = match (known.is_empty(), &schema.element) {
                     (false, _) => unknown_name_remedy(name, &known, "fields"),
                     (true, Some(_)) => "it is a list: use [q] or [0]".to_owned(),
                     (true, None) => "it has no fields".to_owned(),
@@ -405,7 +405,7 @@ impl<'a> ExpressionChecker<'a> {
         whole: &TextSpan,
         by: &SyntaxNode,
     ) -> Result<Typed<'a>, PropertyError> {
-        let Typed::State(mut path, shape) = of else {
+        let Typed::State(mut path, schema) = of else {
             return Err(self.error(whole, "only a list of a state has elements", ""));
         };
         path.steps.push(match self.typed(by)? {
@@ -416,7 +416,7 @@ impl<'a> ExpressionChecker<'a> {
                 return Err(self.error(&by.span, problem, ""));
             }
         });
-        Ok(Typed::State(path, shape.and_then(|shape| shape.element.as_deref())))
+        Ok(Typed::State(path, schema.and_then(|schema| schema.element.as_deref())))
     }
 
     fn binary(
@@ -501,19 +501,19 @@ impl<'a> ExpressionChecker<'a> {
         right: &SyntaxNode,
     ) -> Result<Condition, PropertyError> {
         Ok(match (self.typed(left)?, self.typed(right)?) {
-            (Typed::State(path, shape), Typed::Name(name)) => {
-                self.variant(&right.span, path, shape, name)?
+            (Typed::State(path, schema), Typed::Name(name)) => {
+                self.variant(&right.span, path, schema, name)?
             }
-            (Typed::Name(name), Typed::State(path, shape)) => {
-                self.variant(&left.span, path, shape, name)?
+            (Typed::Name(name), Typed::State(path, schema)) => {
+                self.variant(&left.span, path, schema, name)?
             }
             (Typed::State(path, _), Typed::Condition(Condition::Constant(value)))
             | (Typed::Condition(Condition::Constant(value)), Typed::State(path, _)) => {
                 Condition::State(path, ComparedValue::Bool(value))
             }
-            (Typed::State(path, shape), Typed::Process(who))
-            | (Typed::Process(who), Typed::State(path, shape)) => {
-                self.ensure_process_possible(node, shape, &who)?;
+            (Typed::State(path, schema), Typed::Process(who))
+            | (Typed::Process(who), Typed::State(path, schema)) => {
+                self.ensure_process_possible(node, schema, &who)?;
                 self.uses.process_identities = true;
                 Condition::State(path, ComparedValue::Process(who))
             }
@@ -552,18 +552,18 @@ impl<'a> ExpressionChecker<'a> {
     fn ensure_process_possible(
         &self,
         node: &SyntaxNode,
-        shape: Option<&StateShape>,
+        schema: Option<&SampledStateSchema>,
         who: &ProcessTerm,
     ) -> Result<(), PropertyError> {
         let ProcessTerm::Variable(place) = who else { return Ok(()) };
-        let Some(shape) = shape.filter(|it| !it.names.is_empty() && !it.has_processes) else {
+        let Some(schema) = schema.filter(|it| !it.names.is_empty() && !it.has_processes) else {
             return Ok(());
         };
         if !self.free.contains(place) {
             return Ok(());
         }
         let name = &self.variables[*place];
-        let known: Vec<&str> = shape.names.iter().map(|name| &**name).collect();
+        let known: Vec<&str> = schema.names.iter().map(|name| &**name).collect();
         let remedy = unknown_name_remedy(name, &known, "values");
         Err(self.error(&node.span, format!("unknown value `{name}`"), remedy))
     }
@@ -574,14 +574,14 @@ impl<'a> ExpressionChecker<'a> {
         &self,
         span: &TextSpan,
         path: StatePath,
-        shape: Option<&StateShape>,
+        schema: Option<&SampledStateSchema>,
         name: String,
     ) -> Result<Condition, PropertyError> {
-        if let Some(shape) = shape
+        if let Some(schema) = schema
             && name != "None"
-            && !shape.names.contains(&name)
+            && !schema.names.contains(&name)
         {
-            let known: Vec<&str> = shape.names.iter().map(|name| &**name).collect();
+            let known: Vec<&str> = schema.names.iter().map(|name| &**name).collect();
             let remedy = match known.is_empty() {
                 true => "it holds no names in sample runs".to_owned(),
                 false => unknown_name_remedy(&name, &known, "values"),

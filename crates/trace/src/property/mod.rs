@@ -27,4 +27,4 @@ pub use facts::{FactSelection, ServiceFacts, StepFacts};
 pub use formula::PropertyInputs;
 pub use judge::PropertyJudge;
 pub use steps::order_by_step;
-pub use vocabulary::{StateShape, Vocabulary};
+pub use vocabulary::{SampledStateSchema, Vocabulary};

@@ -19,21 +19,21 @@ pub struct Vocabulary {
     pub service: Service,
     /// Names of the messages; `None` if they are unknown, so that any name is accepted.
     pub messages: Option<BTreeSet<String>>,
-    /// Shape of the states of processes; `None` if the engine provides no states.
-    pub states: Option<StateShape>,
+    /// Schema of the states of processes; `None` if the engine provides no states.
+    pub states: Option<SampledStateSchema>,
 }
 
-/// Shape of the values that sample runs have at one place of a state. The shape describes all
+/// Schema of the values that sample runs have at one place of a state. The schema describes all
 /// fields, names and list elements of these values.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct StateShape {
-    /// Fields of the structs at this place of the state: the name of each field, and the shape of
+pub struct SampledStateSchema {
+    /// Fields of the structs at this place of the state: the name of each field, and the schema of
     /// its contents.
-    pub(super) fields: Vec<(String, StateShape)>,
+    pub(super) fields: Vec<(String, SampledStateSchema)>,
     /// Names of structs and enum variants that occur as values.
     pub(super) names: BTreeSet<String>,
-    /// Shape of the elements of lists. `None` if no value is a list.
-    pub(super) element: Option<Box<StateShape>>,
+    /// Schema of the elements of lists. `None` if no value is a list.
+    pub(super) element: Option<Box<SampledStateSchema>>,
     /// True if the name of a process occurs as a value.
     pub(super) has_processes: bool,
 }
@@ -42,11 +42,11 @@ impl Vocabulary {
     /// Creates a vocabulary whose lists of messages and of parts of states are still empty.
     /// [`Vocabulary::learn`] extends them.
     pub fn new(size: u32, service: Service) -> Self {
-        let (messages, states) = (Some(BTreeSet::new()), Some(StateShape::default()));
+        let (messages, states) = (Some(BTreeSet::new()), Some(SampledStateSchema::default()));
         Vocabulary { group_size: size, service, messages, states }
     }
 
-    /// Adds the names of the messages and the shapes of the states in the records of a sample run.
+    /// Adds the names of the messages and the schemas of the states in the records of a sample run.
     pub fn learn<'r>(&mut self, records: impl IntoIterator<Item = &'r Record>) {
         for record in records {
             if let (Some(messages), Some(seen)) = (&mut self.messages, record.kind.message_record())
@@ -69,13 +69,13 @@ impl Vocabulary {
     }
 }
 
-impl StateShape {
+impl SampledStateSchema {
     pub(super) fn learn(&mut self, value: &Value) {
         match value {
             Value::Object(fields) => self.learn_fields(fields),
             Value::Array(elements) => {
-                let shape = self.element.get_or_insert_default();
-                elements.iter().for_each(|element| shape.learn(element));
+                let schema = self.element.get_or_insert_default();
+                elements.iter().for_each(|element| schema.learn(element));
             }
             Value::String(name) if is_variant_name(name) && !self.names.contains(name) => {
                 self.names.insert(name.clone());
@@ -93,18 +93,18 @@ impl StateShape {
         }
         for (name, value) in fields.iter().filter(|(name, _)| *name != TYPE_KEY) {
             match self.fields.iter_mut().find(|(known, _)| known == name) {
-                Some((_, shape)) => shape.learn(value),
+                Some((_, schema)) => schema.learn(value),
                 None => {
-                    let mut shape = StateShape::default();
-                    shape.learn(value);
-                    self.fields.push((name.clone(), shape));
+                    let mut schema = SampledStateSchema::default();
+                    schema.learn(value);
+                    self.fields.push((name.clone(), schema));
                 }
             }
         }
     }
 
-    pub(super) fn field(&self, name: &str) -> Option<&StateShape> {
-        self.fields.iter().find(|(known, _)| known == name).map(|(_, shape)| shape)
+    pub(super) fn field(&self, name: &str) -> Option<&SampledStateSchema> {
+        self.fields.iter().find(|(known, _)| known == name).map(|(_, schema)| schema)
     }
 }
 

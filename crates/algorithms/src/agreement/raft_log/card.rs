@@ -31,7 +31,7 @@ impl Algorithm for RaftLog {
                 .requiring_majority()
             },
             messages: MessageCost::per_agreement("2(N−1), and heartbeats", least, None)
-                .excluding_some_messages()
+                .marked_incomplete()
                 .zero_if_alone(size),
             theory: Some(Theory::agreement("2 at the leader", 2)),
             timeouts: vec![

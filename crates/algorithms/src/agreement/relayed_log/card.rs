@@ -30,7 +30,7 @@ impl Algorithm for RelayedLog {
                 least,
                 None,
             )
-            .excluding_some_messages()
+            .marked_incomplete()
             .zero_if_alone(size),
             theory: Some(Theory::agreement(
                 "2 at the leader; elsewhere until the commit is known",

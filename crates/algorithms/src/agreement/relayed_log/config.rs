@@ -45,7 +45,7 @@ impl FromParameters for Config {
     /// itself, and the sound variants of [`raft_log`]. Only the algorithm `raft-log` permits the
     /// unsound variants of [`raft_log`].
     fn from_parameters(parameters: &Parameters) -> Result<Self, CatalogueError> {
-        let (variants, of_log) = parameters.split_variants();
+        let (variants, of_log) = parameters.partition_variants();
         let known = || accepted_variants().into_iter().map(|variant| variant.name);
         if let Some(name) = of_log.variants.iter().find(|name| known().all(|it| it != **name)) {
             return Err(UnknownVariant { name: name.clone(), known: known().collect() }.into());

@@ -82,7 +82,7 @@ impl<E: Election + Algorithm> Algorithm for Coordinated<E> {
             // Neither the changes of leader nor the repeated requests have a bound.
             messages: MessageCost::per_entry(formula, 0, None)
                 .zero_if_alone(size)
-                .excluding_some_messages(),
+                .marked_incomplete(),
             theory: None,
             ..election
         }

@@ -45,9 +45,9 @@ pub(super) fn run(options: &Options) -> Result<Status, Failure> {
     match options.measure.is_empty() {
         true => options.format.print(&report, || wrap_lines(&report.to_string()))?,
         false => {
-            options
-                .format
-                .print(&[report.extreme_move_counts()], || wrap_lines(&report.moves_summary()))?;
+            options.format.print(&[report.serializable_moves_summary()], || {
+                wrap_lines(&report.moves_summary())
+            })?;
         }
     }
     Ok(match report.judgement() {
@@ -60,7 +60,7 @@ pub(super) fn run_to_json(options: &Options) -> Result<Value, Failure> {
     let report = checked(options)?;
     let value = match options.measure.is_empty() {
         true => serde_json::to_value(&report),
-        false => serde_json::to_value(report.extreme_move_counts()),
+        false => serde_json::to_value(report.serializable_moves_summary()),
     };
     value.map_err(Failure::environment)
 }

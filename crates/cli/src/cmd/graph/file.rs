@@ -34,7 +34,7 @@ pub(super) fn is_path(text: &str) -> bool {
 /// Reads a text file. Returns an error message if the file cannot be read or has more than
 /// [`MAX_BYTES`] bytes. A file in memory may have any size.
 pub(super) fn read_text(path: &Path) -> Result<String, String> {
-    if files::are_files_in_memory() {
+    if files::keeps_files_in_memory() {
         return in_memory(path);
     }
     let failed = |error: std::io::Error| format!("cannot read {}: {error}", path.display());

@@ -16,7 +16,7 @@ impl TempFolder {
     pub(super) fn new() -> io::Result<Self> {
         Ok(TempFolder {
             #[cfg(not(target_family = "wasm"))]
-            on_disk: if files::are_files_in_memory() { None } else { Some(tempfile::tempdir()?) },
+            on_disk: if files::keeps_files_in_memory() { None } else { Some(tempfile::tempdir()?) },
         })
     }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
 use serde::{Serialize, Serializer};
-use tenure_client::{Admin, ClientError, Member, MemberLink, MemberStatus};
+use tenure_client::{Admin, ClientError, Member, MemberStatus, PeerConnectionStatus};
 use tenure_daemon::format_rfc3339;
 use tenure_trace::escape_invisible;
 use tokio::task::JoinSet;
@@ -195,7 +195,7 @@ impl Responses {
 ///   connected to M, or if no responding member has lost a connection to M.
 /// - The time of the last message that a responding member received from M. `None` if there was no
 ///   message.
-fn outage(links: &[MemberLink]) -> (Option<SystemTime>, Option<SystemTime>) {
+fn outage(links: &[PeerConnectionStatus]) -> (Option<SystemTime>, Option<SystemTime>) {
     let is_connected = links.iter().any(|it| it.is_connected);
     let since = links.iter().filter_map(|it| it.disconnected_at).max();
     (since.filter(|_| !is_connected), links.iter().filter_map(|it| it.last_contact_at).max())
@@ -346,10 +346,14 @@ mod tests {
 
     use super::*;
 
-    fn link(is_connected: bool, disconnected: Option<u64>, contact: Option<u64>) -> MemberLink {
+    fn link(
+        is_connected: bool,
+        disconnected: Option<u64>,
+        contact: Option<u64>,
+    ) -> PeerConnectionStatus {
         let at = |seconds| UNIX_EPOCH + Duration::from_secs(seconds);
         let (disconnected_at, last_contact_at) = (disconnected.map(at), contact.map(at));
-        MemberLink { id: 3, is_connected, disconnected_at, last_contact_at }
+        PeerConnectionStatus { id: 3, is_connected, disconnected_at, last_contact_at }
     }
 
     #[test]
@@ -373,7 +377,7 @@ mod tests {
 
     #[test]
     fn outage_begins_with_the_last_lost_connection() {
-        let seconds = |links: &[MemberLink]| {
+        let seconds = |links: &[PeerConnectionStatus]| {
             let since = |at: SystemTime| at.duration_since(UNIX_EPOCH).expect("later").as_secs();
             let (outage, contact) = outage(links);
             (outage.map(since), contact.map(since))

@@ -171,7 +171,7 @@ fn print_rows(options: &Options, (first, last): (u64, u64), most: u16) -> Result
         let row = lay_out_files(&options.files, DiagramOptions { window, ..view(options) });
         rows.push(row.map_err(Failure::usage)?);
     }
-    print_unwrapped(&DiagramLayout::rows_to_svg(rows, direction(options)))
+    print_unwrapped(&DiagramLayout::stack_to_svg(rows, direction(options)))
 }
 
 fn view(options: &Options) -> DiagramOptions {

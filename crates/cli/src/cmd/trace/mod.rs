@@ -227,7 +227,7 @@ pub(crate) fn find_and_warn_torn_or_empty(paths: &[PathBuf]) {
 /// Returns true if the file does not end with a line feed. Returns false for a pipe, which cannot
 /// be read twice.
 fn lacks_final_line_feed(path: &Path) -> io::Result<bool> {
-    if !files::are_files_in_memory() && !fs::metadata(path)?.is_file() {
+    if !files::keeps_files_in_memory() && !fs::metadata(path)?.is_file() {
         return Ok(false);
     }
     let mut file = files::open(path)?;

@@ -88,7 +88,7 @@ impl ClusterFiles {
         ))
         .unwrap();
         let user =
-            tokio::spawn(user(lock.clone(), election.clone(), running.mesh_view.clone(), me));
+            tokio::spawn(user(lock.clone(), election.clone(), running.mesh_handle.clone(), me));
         Node { lock, election, running, user }
     }
 }
@@ -157,7 +157,7 @@ impl Trial {
         }
         self.wait_for_faults(&faults).await;
         let rejections =
-            || nodes.iter().map(|node| node.running.mesh_view.counts().implausible).sum::<u64>();
+            || nodes.iter().map(|node| node.running.mesh_handle.counts().implausible).sum::<u64>();
         // The messages need time to arrive.
         let arrival = async {
             while rejections() == 0 {

@@ -39,12 +39,12 @@ async fn wrong_handshake_is_refused_without_harm() {
         (hello_with(HelloContent::Exchange(&[9; 96])), RejectionReason::Unproven),
     ];
     for (hello, refusal) in wrong {
-        let before = refused(&nodes[0].0.view(), refusal);
+        let before = refused(&nodes[0].0.handle(), refusal);
         let mut peer = RawPeer::dial(ports.addresses[0]).await;
         peer.send(&Frame::Hello(hello.clone())).await;
         assert_eq!(peer.receive_refusal().await, refusal.code(), "{hello:?}");
         peer.wait_closed().await;
-        let view = nodes[0].0.view();
+        let view = nodes[0].0.handle();
         eventually("the refusal is counted", || refused(&view, refusal) == before + 1).await;
         assert_still_connected(&mut nodes).await;
     }
@@ -65,7 +65,7 @@ async fn lower_process_does_not_dial_higher_one() {
 async fn malformed_handshake_closes_only_its_connection() {
     let mut ports = Ports::of(3);
     let mut nodes = pair(&mut ports).await;
-    let view = nodes[0].0.view();
+    let view = nodes[0].0.handle();
     let garbage: [&[u8]; 4] =
         [b"GET / HTTP/1.1\r\n\r\n", &[0xff; 64], &[4, 0, 0, 0, 9, 9, 9, 9], &[0, 0, 0, 0]];
     for (count, bytes) in (1..).zip(garbage) {
@@ -109,7 +109,7 @@ async fn silent_connections_do_not_block_a_peer() {
     }
     let (_second, _other) = ports.start(P2, 1);
     assert_eq!(receive(&mut inbox).await, MeshEvent::PeerUp { peer: P2, session: 1 });
-    let view = mesh.view();
+    let view = mesh.handle();
     assert!(refused(&view, RejectionReason::CrowdedOut) >= 6, "{:?}", view.counts());
 }
 
@@ -119,7 +119,7 @@ async fn silent_connection_is_closed() {
     let (mesh, _inbox) = ports
         .start_with(P1, MeshLimits { handshake_timeout: Duration::from_millis(20), ..limits() });
     RawPeer::dial(ports.addresses[0]).await.wait_closed().await;
-    let view = mesh.view();
+    let view = mesh.handle();
     eventually("the refusal is counted", || refused(&view, RejectionReason::TooSlow) == 1).await;
 }
 

@@ -62,11 +62,11 @@ async fn unlisted_key_is_refused_without_effects() {
     let mut nodes = sealed_pair(&mut ports, &listed).await;
     let (mine, public) = key_pairs(3);
     let (impostor, _inbox) = start(&mut ports, P3, &keys(P3, &mine[2], &public));
-    let view = nodes[0].0.view();
+    let view = nodes[0].0.handle();
     eventually("the connection is refused", || refused(&view, RejectionReason::Unproven) > 1).await;
-    let peers = impostor.view().peers();
+    let peers = impostor.handle().peers();
     assert!(peers.iter().all(|peer| !peer.is_connected && peer.session.is_none()), "{peers:?}");
-    assert_eq!(nodes[0].0.view().peers()[1].session, None);
+    assert_eq!(nodes[0].0.handle().peers()[1].session, None);
     assert_still_connected(&mut nodes).await;
 }
 
@@ -88,7 +88,7 @@ async fn nodes_with_and_without_keys_refuse_each_other() {
     let mut ports = Ports::of(2);
     let (_plain, _inbox) = ports.start(P1, 1);
     let (sealed, mut inbox) = start(&mut ports, P2, &group(2)[1]);
-    let view = sealed.view();
+    let view = sealed.handle();
     eventually("the connection is refused", || view.peers()[0].error.is_some()).await;
     assert_eq!(inbox.try_receive(), None, "an unauthenticated refusal evicts no node");
 }
@@ -103,10 +103,10 @@ async fn refuses_member_that_claims_another_identity() {
     // P2's own key, in a list that assigns it to P3.
     let swapped = keys(P3, &private[1], &[public[0], public[2], public[1]]);
     let (impostor, _inbox) = start(&mut ports, P3, &swapped);
-    let view = nodes[0].0.view();
+    let view = nodes[0].0.handle();
     eventually("the connection is refused", || refused(&view, RejectionReason::WrongSender) > 0)
         .await;
-    assert!(!impostor.view().peers()[0].is_connected);
+    assert!(!impostor.handle().peers()[0].is_connected);
     assert_still_connected(&mut nodes).await;
     // The real P3 can still connect.
     impostor.close(Duration::ZERO).await;
@@ -298,7 +298,7 @@ async fn tampering_closes_connection_and_messages_are_repeated() {
         for number in 0..2 {
             assert_eq!(message(&mut nodes[0].1).await.2, [count, number], "{tampering:?}");
         }
-        let view = nodes[0].0.view();
+        let view = nodes[0].0.handle();
         eventually("the manipulation is detected", || view.counts().malformed == u64::from(count))
             .await;
         assert_eq!(view.counts().duplicates, 0, "{tampering:?}");
@@ -321,7 +321,7 @@ async fn replayed_connection_is_refused() {
     let (mut nodes, proxy) = tampered_pair(Some(&keys)).await;
     nodes[1].0.send(P1, b"once".to_vec()).expect("room");
     assert_eq!(message(&mut nodes[0].1).await.2, b"once");
-    let view = nodes[0].0.view();
+    let view = nodes[0].0.handle();
     let address = nodes[0].0.address();
     let mut again = RawPeer::dial(address).await;
     again.send_bytes(&proxy.received()).await;

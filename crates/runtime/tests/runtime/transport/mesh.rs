@@ -40,7 +40,7 @@ async fn all_processes_reach_each_other() {
 async fn violation_closes_only_its_connection() {
     let mut ports = Ports::of(3);
     let mut nodes = pair(&mut ports).await;
-    let view = nodes[0].0.view();
+    let view = nodes[0].0.handle();
     let data = |number, received| {
         let mut bytes = Vec::new();
         Frame::Data { number, received, payload: b"x" }.encode(&mut bytes);
@@ -73,7 +73,7 @@ async fn rejects_data_before_first_acknowledgement() {
     let mut peer = RawPeer::begin(ports.addresses[0], hello(P2, P1, 2)).await;
     peer.send(&Frame::Data { number: 1, received: 0, payload: b"too early" }).await;
     peer.wait_closed().await;
-    let view = mesh.view();
+    let view = mesh.handle();
     eventually("the violation is counted", || view.counts().malformed == 1).await;
     assert_eq!(inbox.try_receive(), None);
 }
@@ -91,7 +91,7 @@ async fn duplicate_message_is_delivered_once() {
         assert_eq!(message(&mut inbox).await.2, [byte]);
     }
     assert_eq!(inbox.try_receive(), None);
-    assert_eq!(mesh.view().counts().duplicates, 3);
+    assert_eq!(mesh.handle().counts().duplicates, 3);
 }
 
 #[tokio::test]
@@ -106,7 +106,7 @@ async fn many_messages_are_acknowledged_at_once() {
     for byte in 0..100 {
         assert_eq!(message(&mut inbox).await.2, [byte]);
     }
-    let view = second.view();
+    let view = second.handle();
     eventually("most are acknowledged", || view.peers()[0].held_messages < 64).await;
 }
 
@@ -169,11 +169,11 @@ async fn port_is_free_after_close() {
 async fn lost_peer_is_reported_with_status() {
     let mut ports = Ports::of(2);
     let [(mesh, mut inbox), second] = pair(&mut ports).await;
-    let status = &mesh.view().peers()[0];
+    let status = &mesh.handle().peers()[0];
     assert!(status.is_connected && status.connected_at.is_some(), "{status:?}");
     drop(second);
     assert_eq!(receive_peer_down(&mut inbox, P2).await, 1);
-    let status = &mesh.view().peers()[0];
+    let status = &mesh.handle().peers()[0];
     assert!(!status.is_connected && status.error.is_some(), "{status:?}");
     assert_eq!((status.peer, status.session), (P2, Some(1)));
 }
@@ -184,7 +184,7 @@ async fn unreachable_peer_appears_in_status() {
     let (mesh, mut inbox) = ports.start(P2, 1);
     let settings = ports.settings(P1, 1);
     drop(settings);
-    let view = mesh.view();
+    let view = mesh.handle();
     eventually("dials fail", || view.counts().failed_dials >= 2).await;
     assert!(view.peers()[0].error.is_some());
     assert_eq!(inbox.try_receive(), None);
@@ -213,14 +213,14 @@ async fn rejects_invalid_settings() {
 async fn many_messages_share_one_write() {
     let mut ports = Ports::of(2);
     let [first, mut second] = pair(&mut ports).await;
-    let before = first.0.view().counts();
+    let before = first.0.handle().counts();
     for byte in 0..100 {
         first.0.send(P2, vec![byte]).expect("room");
     }
     for byte in 0..100 {
         assert_eq!(message(&mut second.1).await.2, [byte]);
     }
-    let after = first.0.view().counts();
+    let after = first.0.handle().counts();
     assert_eq!(after.messages_sent - before.messages_sent, 100);
     // On one thread the link runs only after all messages were sent.
     assert_eq!(after.writes - before.writes, 1);

@@ -18,7 +18,7 @@ async fn queue_for_missing_peer_is_bounded() {
     let outcomes: Vec<_> = (0..15).map(|byte| mesh.send(P2, vec![byte])).collect();
     assert!(outcomes[..10].iter().all(Result::is_ok), "{outcomes:?}");
     assert!(outcomes[10..].iter().all(|full| *full == Err(SendError::Full { to: P2 })));
-    assert_eq!(mesh.view().counts().overflowed, 5);
+    assert_eq!(mesh.handle().counts().overflowed, 5);
     assert!(mesh.has_room(), "a disconnected peer delays no sender");
     // The oldest messages were kept.
     let (_second, mut inbox) = ports.start(P2, 1);
@@ -80,7 +80,7 @@ async fn half_full_peer_has_no_room_for_requests() {
         P1,
         MeshLimits { max_queued_messages: 10, half_full_timeout: Duration::ZERO, ..limits() },
     );
-    let view = mesh.view();
+    let view = mesh.handle();
     assert!(!view.has_room_for(P2), "P2 is not connected");
     let mut slow = RawPeer::join(ports.addresses[0], hello(P2, P1, 3)).await;
     assert_eq!(receive_peer_up(&mut inbox, P2).await, 1);
@@ -137,7 +137,7 @@ async fn slow_consumer_delays_its_peer_without_loss() {
         sent += 1;
     }
     // Exactly half of the queue is used, although the consumer receives nothing.
-    let view = second.view();
+    let view = second.handle();
     eventually("the peer is blocked", || view.peers()[0].held_messages >= 46).await;
     let send = async {
         for number in sent..COUNT {

@@ -28,8 +28,8 @@ async fn assert_no_message_crosses_sessions(stays: ProcessId, returns: ProcessId
     mesh.send(returns, b"for the successor".to_vec()).expect("room");
     assert_eq!(receive(&mut successor).await, MeshEvent::PeerUp { peer: stays, session: 1 });
     assert_eq!(message(&mut successor).await.2, b"for the successor");
-    assert_eq!(mesh.view().counts().discarded, 10);
-    assert_eq!(mesh.view().peers()[0].session, Some(2));
+    assert_eq!(mesh.handle().counts().discarded, 10);
+    assert_eq!(mesh.handle().peers()[0].session, Some(2));
 }
 
 #[tokio::test]
@@ -56,7 +56,7 @@ async fn unacknowledged_messages_end_with_their_session() {
     assert_eq!(receive_peer_up(&mut inbox, P2).await, 2);
     mesh.send(P2, b"new".to_vec()).expect("room");
     assert_eq!(message(&mut successor).await.2, b"new");
-    assert_eq!(mesh.view().counts().discarded, 1);
+    assert_eq!(mesh.handle().counts().discarded, 1);
 }
 
 #[tokio::test]
@@ -66,7 +66,7 @@ async fn messages_before_peer_up_target_earlier_session() {
     killed.0.close(Duration::ZERO).await;
     let (_returned, mut successor) = ports.start(P2, 2);
     // The mesh knows of session 2, but the consumer has not received it.
-    let view = mesh.view();
+    let view = mesh.handle();
     eventually("session 2 is connected", || {
         let status = &view.peers()[0];
         status.session == Some(2) && status.is_connected
@@ -102,7 +102,7 @@ async fn refuses_session_older_than_known() {
     let mut older = RawPeer::dial(ports.addresses[0]).await;
     older.send(&greeting(Introduction { boot: boot(5), ..hello(P2, P1, 2) })).await;
     assert_eq!(older.receive_refusal().await, RejectionReason::OldSession.code());
-    assert_eq!(mesh.view().peers()[0].session, Some(6));
+    assert_eq!(mesh.handle().peers()[0].session, Some(6));
 }
 
 #[tokio::test]
@@ -129,7 +129,7 @@ async fn refuses_second_boot_with_same_session() {
     assert_eq!(copy.receive_refusal().await, RejectionReason::Twin.code());
     original.send(&Frame::Data { number: 1, received: 0, payload: b"undisturbed" }).await;
     assert_eq!(message(&mut inbox).await, (P2, 5, b"undisturbed".to_vec()));
-    assert_eq!(mesh.view().counts().refused.get(&RejectionReason::Twin), Some(&1));
+    assert_eq!(mesh.handle().counts().refused.get(&RejectionReason::Twin), Some(&1));
 }
 
 #[tokio::test]
@@ -144,7 +144,7 @@ async fn refuses_distant_session_without_recording_it() {
         peer.send(&greeting(far)).await;
         assert_eq!(peer.receive_refusal().await, RejectionReason::FarSession.code(), "{session}");
     }
-    assert_eq!(mesh.view().peers()[0].session, Some(7));
+    assert_eq!(mesh.handle().peers()[0].session, Some(7));
 }
 
 /// Boots `returns` with session 9, and then again with session 1. `stays` has seen session 9.
@@ -240,7 +240,7 @@ async fn close_sends_goodbye_after_all_messages() {
     }
     assert_eq!(receive(&mut inbox).await, MeshEvent::PeerLeft { peer: P2, session: 1 });
     assert_eq!(receive(&mut inbox).await, MeshEvent::PeerDown { peer: P2, session: 1 });
-    assert_eq!(mesh.view().counts().malformed, 0);
+    assert_eq!(mesh.handle().counts().malformed, 0);
     // The next boot has another session.
     let (_again, _inbox) = ports.start(P2, 2);
     assert_eq!(receive_peer_up(&mut inbox, P2).await, 2);

@@ -154,7 +154,7 @@ pub(super) async fn read(
             Err(_) => Access::NeedsUser,
         },
     };
-    let links = caller.mesh_view.peers();
+    let links = caller.mesh_handle.peers();
     let queues = caller.with_state(|state| state.store.queues().count());
     let _permit = caller.scan_limit.acquire_for_scan(queues).await?;
     let (leader_status, config) = (caller.leader_status(), &caller.config);

@@ -11,7 +11,7 @@ use crate::diagram::options::TimeDirection;
 impl DiagramLayout {
     /// Renders consecutive windows of one run as one SVG file. The first window is the top row.
     /// Only the first row has a headline.
-    pub fn rows_to_svg(mut rows: Vec<DiagramLayout>, direction: TimeDirection) -> String {
+    pub fn stack_to_svg(mut rows: Vec<DiagramLayout>, direction: TimeDirection) -> String {
         let title = rows.first().map(DiagramLayout::caption).unwrap_or_default();
         for row in rows.iter_mut().skip(1) {
             row.header.replay = None;

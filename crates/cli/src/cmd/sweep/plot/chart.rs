@@ -62,13 +62,13 @@ pub(super) struct Mark {
 
 impl Mark {
     /// Returns the greatest value that is drawn for the mark.
-    pub(super) fn top(&self) -> f64 {
+    pub(super) fn max_drawn_value(&self) -> f64 {
         self.interval.map_or(self.mean, |(_, high)| high)
     }
 
     /// Returns the lower end of the confidence interval if it is positive, and otherwise the mean.
     /// A logarithmic axis has positions only for positive values.
-    pub(super) fn bottom(&self) -> f64 {
+    pub(super) fn min_drawn_value(&self) -> f64 {
         self.interval.map(|(low, _)| low).filter(|low| *low > 0.0).unwrap_or(self.mean)
     }
 }

@@ -177,7 +177,9 @@ fn draw_panel(content: &mut String, chart: &Chart, panel: &Panel) -> f64 {
             AxisScale::horizontal([-0.3, names.len() as f64 - 0.7].into_iter())
         }
     };
-    let y = AxisScale::vertical(marks().flat_map(|mark| [mark.bottom(), mark.top()]));
+    let y = AxisScale::vertical(
+        marks().flat_map(|mark| [mark.min_drawn_value(), mark.max_drawn_value()]),
+    );
     let place = |mark: &Mark, value: f64| {
         (LEFT + x.position(mark.x) * (RIGHT - LEFT), BOTTOM - y.position(value) * (BOTTOM - TOP))
     };
