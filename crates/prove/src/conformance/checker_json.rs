@@ -49,7 +49,7 @@ impl<'t> CheckerJson<'t> {
     /// this number, which is the id of the rank. Panics if the weight is not 0, because the value
     /// then has another form.
     #[track_caller]
-    pub(crate) fn to_rank(self) -> i64 {
+    pub(crate) fn to_unweighted_rank_id(self) -> i64 {
         let text = || self.0.as_str()?.parse().ok();
         self.0.as_i64().or_else(text).unwrap_or_else(|| panic!("{} is no rank", self.0))
     }

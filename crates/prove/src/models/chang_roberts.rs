@@ -203,7 +203,7 @@ fn abstraction(state: &GlobalState) -> Structure {
     let mut by_rank = Vec::new();
     for (me, process) in live_processes(state) {
         let process = CheckerJson(process);
-        let rank = process.field("rank").to_rank();
+        let rank = process.field("rank").to_unweighted_rank_id();
         structure.set(RANK, [me], rank);
         by_rank.push((rank, me));
         if process.field("phase").variant_name() == "Participant" {
@@ -221,7 +221,7 @@ fn abstraction(state: &GlobalState) -> Structure {
         if content.variant_name() == "Elected" {
             structure.add_tuple(ANNOUNCEMENT, [content.field("leader").to_process(), to]);
         } else {
-            let rank = content.field("rank").to_rank();
+            let rank = content.field("rank").to_unweighted_rank_id();
             let of = by_rank.iter().find(|(other, _)| *other == rank);
             structure.add_tuple(CANDIDACY, [of.expect("a rank belongs to a process").1, to]);
         }

@@ -17,8 +17,8 @@ use crate::models::ModelEntry;
 use crate::models::lock::is_waiting_or_inside;
 use crate::models::votes::mapping;
 use crate::models::votes::{
-    self, COMMON_MEMBER, LOCKED, MEMBER, P, QUORUM, RELEASE, RELINQUISH, REQUEST, STAMP, V,
-    VOTE_NUMBER, X, has_voted_for, is_vote_sent_to,
+    self, COMMON_MEMBER, LOCKED, MEMBER, P, QUORUM, RELEASE, RELINQUISH, REQUEST, REQUESTER, STAMP,
+    V, VOTE_NUMBER, has_voted_for, is_vote_sent_to,
 };
 use crate::structure::table::Structure;
 use crate::structure::value::Value;
@@ -34,9 +34,9 @@ pub(crate) const ENTRY: ModelEntry = ModelEntry {
 
 fn model(_: Option<&str>) -> Model {
     let always = Term::truth();
-    let request = Action::new("request", [X]).when(!is_waiting_or_inside(X));
+    let request = Action::new("request", [REQUESTER]).when(!is_waiting_or_inside(REQUESTER));
     let mut actions =
-        vec![votes::request_votes(request, QUORUM.at(X)), votes::enter(always.clone())];
+        vec![votes::request_votes(request, QUORUM.at(REQUESTER)), votes::enter(always.clone())];
     actions.extend(votes::requester_actions(&always));
     actions.extend(votes::voter_actions(&always, |_| Term::truth()));
     let is_down = |_: &Term| Term::falsehood();

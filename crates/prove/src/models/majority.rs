@@ -26,9 +26,10 @@ use crate::model::{Conjunct, Model};
 use crate::models::lock::{INSIDE, WAITING, is_waiting_or_inside};
 use crate::models::votes::mapping;
 use crate::models::votes::{
-    self, CANDIDATE, CLOCK, COMMON_MEMBER, HAS_VOTED, LOCKED, MEMBER, N, NEXT_NUMBER, NEXT_STAMP,
-    P, Q, QUEUED, QUORUM, RELEASE, RELINQUISH, REQUEST, STAMP, T, V, VOTE_NUMBER, VOTED_NUMBER,
-    VOTED_STAMP, W, X, Y, has_voted_for, is_request_over, is_vote_sent_to, quorum_has_voter,
+    self, CANDIDATE, CLOCK, COMMON_MEMBER, HAS_VOTED, LOCKED, MEMBER, N, NEXT_NUMBER,
+    NEXT_REQUESTER, NEXT_STAMP, P, Q, QUEUED, QUORUM, RELEASE, RELINQUISH, REQUEST, REQUESTER,
+    STAMP, T, V, VOTE_NUMBER, VOTED_NUMBER, VOTED_STAMP, VOTER, has_voted_for, is_request_over,
+    is_vote_sent_to, quorum_has_voter,
 };
 use crate::models::{ModelEntry, ModelVariant};
 use crate::structure::table::Structure;
@@ -45,6 +46,8 @@ const MESSAGES: [Symbol; 5] = [REQUEST, LOCKED, RELINQUISH, RELEASE, WITHDRAWAL]
 
 /// Quorum of a new request.
 const C: Variable = Variable::quorum("c");
+/// Process that crashes.
+const CRASHING: Variable = Variable::process("x");
 
 pub(crate) const ENTRY: ModelEntry = ModelEntry {
     name: "majority",
@@ -84,34 +87,35 @@ fn actions(variant: Option<&str>) -> Vec<Action> {
         Some("left-out") => !CRASHED.at(V),
         _ => Term::truth(),
     };
-    let withdrawn = P.equals(X) & quorum_has_voter(X, V) & V.differs(X);
+    let withdrawn = P.equals(REQUESTER) & quorum_has_voter(REQUESTER, V) & V.differs(REQUESTER);
     let mut actions = vec![
         votes::request_votes(
-            Action::new("request", [X, C])
-                .when(!is_waiting_or_inside(X) & !CRASHED.at(X))
-                .set(QUORUM, X, C),
+            Action::new("request", [REQUESTER, C])
+                .when(!is_waiting_or_inside(REQUESTER) & !CRASHED.at(REQUESTER))
+                .set(QUORUM, REQUESTER, C),
             C.into(),
         ),
         votes::request_votes(
-            Action::new("request-again", [X, C]).when(WAITING.at(X)).set(QUORUM, X, C).define(
-                WITHDRAWAL,
-                [P, V],
-                WITHDRAWAL.at((P, V)) | withdrawn,
-            ),
+            Action::new("request-again", [REQUESTER, C])
+                .when(WAITING.at(REQUESTER))
+                .set(QUORUM, REQUESTER, C)
+                .define(WITHDRAWAL, [P, V], WITHDRAWAL.at((P, V)) | withdrawn),
             C.into(),
         ),
         votes::enter(counts),
     ];
-    let processes = votes::requester_actions(&!CRASHED.at(X));
+    let processes = votes::requester_actions(&!CRASHED.at(REQUESTER));
     actions.extend(processes.into_iter().map(|action| match action.name {
-        "exit" => action.set(QUORUM, X, NO_QUORUM),
+        "exit" => action.set(QUORUM, REQUESTER, NO_QUORUM),
         _ => action,
     }));
     // A withdrawal in flight delays later requests on the same link.
     let is_due = |stamp: Variable| {
-        WITHDRAWAL.at((X, W)).implies(is_request_over(&Term::from(X), &stamp.into()))
+        WITHDRAWAL
+            .at((REQUESTER, VOTER))
+            .implies(is_request_over(&Term::from(REQUESTER), &stamp.into()))
     };
-    actions.extend(votes::voter_actions(&!CRASHED.at(W), is_due));
+    actions.extend(votes::voter_actions(&!CRASHED.at(VOTER), is_due));
     actions.extend(withdrawal_actions());
     actions.push(crash());
     actions.into_iter().map(without_messages_to_crashed).collect()
@@ -132,48 +136,56 @@ fn without_messages_to_crashed(mut action: Action) -> Action {
 /// these requests if it receives a withdrawal from the process, or if the process has crashed. When
 /// a voter makes a new request itself, it drops its own earlier requests.
 fn withdrawal_actions() -> Vec<Action> {
-    let is_own = X.equals(W) & VOTED_STAMP.at(W).less(STAMP.at(W));
-    let is_withdrawn = !CRASHED.at(W) & (WITHDRAWAL.at((X, W)) | CRASHED.at(X) | is_own);
-    let is_given = HAS_VOTED.at(W) & CANDIDATE.at(W).equals(X);
-    let is_kept = QUEUED.at((V, P, T, N)) & !(V.equals(W) & P.equals(X));
-    let is_next = V.equals(W) & P.equals(Y) & T.equals(NEXT_STAMP) & N.equals(NEXT_NUMBER);
+    let is_own = REQUESTER.equals(VOTER) & VOTED_STAMP.at(VOTER).less(STAMP.at(VOTER));
+    let is_withdrawn =
+        !CRASHED.at(VOTER) & (WITHDRAWAL.at((REQUESTER, VOTER)) | CRASHED.at(REQUESTER) | is_own);
+    let is_given = HAS_VOTED.at(VOTER) & CANDIDATE.at(VOTER).equals(REQUESTER);
+    let is_kept = QUEUED.at((V, P, T, N)) & !(V.equals(VOTER) & P.equals(REQUESTER));
+    let is_next =
+        V.equals(VOTER) & P.equals(NEXT_REQUESTER) & T.equals(NEXT_STAMP) & N.equals(NEXT_NUMBER);
     vec![
-        Action::new("forget-queued", [X, W])
-            .when(!CRASHED.at(W) & (WITHDRAWAL.at((X, W)) | CRASHED.at(X) | X.equals(W)))
+        Action::new("forget-queued", [REQUESTER, VOTER])
+            .when(
+                !CRASHED.at(VOTER)
+                    & (WITHDRAWAL.at((REQUESTER, VOTER))
+                        | CRASHED.at(REQUESTER)
+                        | REQUESTER.equals(VOTER)),
+            )
             .define(QUEUED, [V, P, T, N], is_kept.clone()),
         votes::vote_for(
-            Action::new("vote-after-withdrawal", [X, W, Y, NEXT_STAMP, NEXT_NUMBER])
-                .when(is_withdrawn.clone() & is_given.clone() & Y.differs(X))
-                .when(QUEUED.at((W, Y, NEXT_STAMP, NEXT_NUMBER)))
-                .define(QUEUED, [V, P, T, N], is_kept.clone() & !is_next),
-            Y,
+            Action::new(
+                "vote-after-withdrawal",
+                [REQUESTER, VOTER, NEXT_REQUESTER, NEXT_STAMP, NEXT_NUMBER],
+            )
+            .when(is_withdrawn.clone() & is_given.clone() & NEXT_REQUESTER.differs(REQUESTER))
+            .when(QUEUED.at((VOTER, NEXT_REQUESTER, NEXT_STAMP, NEXT_NUMBER)))
+            .define(QUEUED, [V, P, T, N], is_kept.clone() & !is_next),
+            NEXT_REQUESTER,
             NEXT_STAMP,
             NEXT_NUMBER.into(),
         ),
         votes::reclaim_vote(
-            Action::new("free-after-withdrawal", [X, W]).when(is_withdrawn & is_given).define(
-                QUEUED,
-                [V, P, T, N],
-                is_kept,
-            ),
+            Action::new("free-after-withdrawal", [REQUESTER, VOTER])
+                .when(is_withdrawn & is_given)
+                .define(QUEUED, [V, P, T, N], is_kept),
         ),
     ]
 }
 
 fn crash() -> Action {
     votes::forget_request(
-        Action::new("crash", [X])
-            .when(!CRASHED.at(X))
-            .set(CRASHED, X, true)
-            .set(WAITING, X, false)
-            .set(INSIDE, X, false)
-            .set(CLOCK, X, 0)
-            .set(QUORUM, X, NO_QUORUM)
-            .set(HAS_VOTED, X, false)
-            .set(CANDIDATE, X, X)
-            .set(VOTED_STAMP, X, 0)
-            .set(VOTED_NUMBER, X, 0)
-            .define(QUEUED, [V, P, T, N], QUEUED.at((V, P, T, N)) & V.differs(X)),
+        Action::new("crash", [CRASHING])
+            .when(!CRASHED.at(CRASHING))
+            .set(CRASHED, CRASHING, true)
+            .set(WAITING, CRASHING, false)
+            .set(INSIDE, CRASHING, false)
+            .set(CLOCK, CRASHING, 0)
+            .set(QUORUM, CRASHING, NO_QUORUM)
+            .set(HAS_VOTED, CRASHING, false)
+            .set(CANDIDATE, CRASHING, CRASHING)
+            .set(VOTED_STAMP, CRASHING, 0)
+            .set(VOTED_NUMBER, CRASHING, 0)
+            .define(QUEUED, [V, P, T, N], QUEUED.at((V, P, T, N)) & V.differs(CRASHING)),
     )
 }
 

@@ -56,12 +56,12 @@ pub(super) const T: Variable = Variable::int("t");
 pub(super) const N: Variable = Variable::int("n");
 const A: Variable = Variable::quorum("a");
 const B: Variable = Variable::quorum("b");
-/// Process with a request.
-pub(super) const X: Variable = Variable::process("x");
+/// Process that requests, enters or exits.
+pub(super) const REQUESTER: Variable = Variable::process("x");
 /// Process that votes.
-pub(super) const W: Variable = Variable::process("w");
+pub(super) const VOTER: Variable = Variable::process("w");
 /// Process whose request the voter serves next.
-pub(super) const Y: Variable = Variable::process("y");
+pub(super) const NEXT_REQUESTER: Variable = Variable::process("y");
 /// Time stamp in the received message. `K` is the number in that message.
 const M: Variable = Variable::int("m");
 const K: Variable = Variable::int("k");
@@ -113,94 +113,109 @@ pub(super) fn quorum_has_voter(process: Variable, voter: Variable) -> Term {
     MEMBER.at((Term::from(voter), QUORUM.at(process)))
 }
 
-/// Returns the action *request*. It is `action` with a further effect: `X` makes a request with a
-/// new time stamp, and asks all members of `quorum` for their votes.
+/// Returns the action *request*. It is `action` with a further effect: `REQUESTER` makes a request
+/// with a new time stamp, and asks all members of `quorum` for their votes.
 pub(super) fn request_votes(action: Action, quorum: Term) -> Action {
-    let next = CLOCK.at(X) + 1;
-    let is_new = P.equals(X) & MEMBER.at((Term::from(V), quorum)) & T.equals(&next);
+    let next = CLOCK.at(REQUESTER) + 1;
+    let is_new = P.equals(REQUESTER) & MEMBER.at((Term::from(V), quorum)) & T.equals(&next);
     action
-        .set(CLOCK, X, &next)
-        .set(STAMP, X, &next)
-        .set(WAITING, X, true)
-        .define(HAS_VOTE, [P, V], HAS_VOTE.at((P, V)) & P.differs(X))
-        .define(VOTE_NUMBER, [P, V], if_then_else(P.equals(X), 1, VOTE_NUMBER.at((P, V))))
+        .set(CLOCK, REQUESTER, &next)
+        .set(STAMP, REQUESTER, &next)
+        .set(WAITING, REQUESTER, true)
+        .define(HAS_VOTE, [P, V], HAS_VOTE.at((P, V)) & P.differs(REQUESTER))
+        .define(VOTE_NUMBER, [P, V], if_then_else(P.equals(REQUESTER), 1, VOTE_NUMBER.at((P, V))))
         .define(REQUEST, [P, V, T], REQUEST.at((P, V, T)) | is_new)
 }
 
-/// Returns `action` with a further effect: `X` has no request, and keeps neither a time stamp nor
-/// votes.
+/// Returns `action` with a further effect: `REQUESTER` has no request, and keeps neither a time
+/// stamp nor votes.
 pub(super) fn forget_request(action: Action) -> Action {
-    action.set(STAMP, X, 0).define(HAS_VOTE, [P, V], HAS_VOTE.at((P, V)) & P.differs(X)).define(
-        VOTE_NUMBER,
-        [P, V],
-        if_then_else(P.equals(X), 0, VOTE_NUMBER.at((P, V))),
-    )
+    action
+        .set(STAMP, REQUESTER, 0)
+        .define(HAS_VOTE, [P, V], HAS_VOTE.at((P, V)) & P.differs(REQUESTER))
+        .define(VOTE_NUMBER, [P, V], if_then_else(P.equals(REQUESTER), 0, VOTE_NUMBER.at((P, V))))
 }
 
-/// Returns the action *enter*. `X` enters when it has the vote of each member `V` of its quorum for
-/// which the formula `is_vote_needed` holds.
+/// Returns the action *enter*. `REQUESTER` enters when it has the vote of each member `V` of its
+/// quorum for which the formula `is_vote_needed` holds.
 pub(super) fn enter(is_vote_needed: Term) -> Action {
-    Action::new("enter", [X])
+    Action::new("enter", [REQUESTER])
         .when(
-            WAITING.at(X)
+            WAITING.at(REQUESTER)
                 & for_all(
                     [V],
-                    (quorum_has_voter(X, V) & is_vote_needed).implies(HAS_VOTE.at((X, V))),
+                    (quorum_has_voter(REQUESTER, V) & is_vote_needed)
+                        .implies(HAS_VOTE.at((REQUESTER, V))),
                 ),
         )
-        .set(WAITING, X, false)
-        .set(INSIDE, X, true)
+        .set(WAITING, REQUESTER, false)
+        .set(INSIDE, REQUESTER, true)
 }
 
-/// Returns the actions by which a process `X` with or without a request handles votes, and the
-/// action *exit*. `is_up` is a formula that is true if `X` has not crashed.
+/// Returns the actions by which a process `REQUESTER` with or without a request handles votes, and
+/// the action *exit*. `is_up` is a formula that is true if `REQUESTER` has not crashed.
 pub(super) fn requester_actions(is_up: &Term) -> Vec<Action> {
-    let is_over = P.equals(X)
-        & quorum_has_voter(X, V)
-        & T.equals(STAMP.at(X))
-        & N.equals(VOTE_NUMBER.at((X, V)));
-    let is_expected = WAITING.at(X) & M.equals(STAMP.at(X)) & K.equals(VOTE_NUMBER.at((X, W)));
-    let is_present = is_waiting_or_inside(X) & M.equals(STAMP.at(X));
+    let is_over = P.equals(REQUESTER)
+        & quorum_has_voter(REQUESTER, V)
+        & T.equals(STAMP.at(REQUESTER))
+        & N.equals(VOTE_NUMBER.at((REQUESTER, V)));
+    let is_expected = WAITING.at(REQUESTER)
+        & M.equals(STAMP.at(REQUESTER))
+        & K.equals(VOTE_NUMBER.at((REQUESTER, VOTER)));
+    let is_present = is_waiting_or_inside(REQUESTER) & M.equals(STAMP.at(REQUESTER));
     vec![
-        Action::new("receive-vote", [X, W, M, K])
-            .when(LOCKED.at((W, X, M, K)) & is_expected & !HAS_VOTE.at((X, W)))
-            .add(HAS_VOTE, (X, W)),
-        Action::new("return-late-vote", [X, W, M, K])
-            .when(LOCKED.at((W, X, M, K)) & !is_present & is_up.clone())
-            .add(RELEASE, (X, W, M, K)),
+        Action::new("receive-vote", [REQUESTER, VOTER, M, K])
+            .when(
+                LOCKED.at((VOTER, REQUESTER, M, K))
+                    & is_expected
+                    & !HAS_VOTE.at((REQUESTER, VOTER)),
+            )
+            .add(HAS_VOTE, (REQUESTER, VOTER)),
+        Action::new("return-late-vote", [REQUESTER, VOTER, M, K])
+            .when(LOCKED.at((VOTER, REQUESTER, M, K)) & !is_present & is_up.clone())
+            .add(RELEASE, (REQUESTER, VOTER, M, K)),
         // The model permits this step at any time. In the code, a process returns a vote only after
         // an inquiry, and only if another voter has refused its vote.
-        Action::new("relinquish", [X, W])
-            .when(WAITING.at(X) & HAS_VOTE.at((X, W)))
-            .add(RELINQUISH, (Term::from(X), W, STAMP.at(X), VOTE_NUMBER.at((X, W))))
-            .remove(HAS_VOTE, (X, W))
-            .set(VOTE_NUMBER, (X, W), VOTE_NUMBER.at((X, W)) + 1),
-        forget_request(Action::new("exit", [X]).when(INSIDE.at(X)).set(INSIDE, X, false).define(
-            RELEASE,
-            [P, V, T, N],
-            RELEASE.at((P, V, T, N)) | is_over,
-        )),
+        Action::new("relinquish", [REQUESTER, VOTER])
+            .when(WAITING.at(REQUESTER) & HAS_VOTE.at((REQUESTER, VOTER)))
+            .add(
+                RELINQUISH,
+                (
+                    Term::from(REQUESTER),
+                    VOTER,
+                    STAMP.at(REQUESTER),
+                    VOTE_NUMBER.at((REQUESTER, VOTER)),
+                ),
+            )
+            .remove(HAS_VOTE, (REQUESTER, VOTER))
+            .set(VOTE_NUMBER, (REQUESTER, VOTER), VOTE_NUMBER.at((REQUESTER, VOTER)) + 1),
+        forget_request(
+            Action::new("exit", [REQUESTER])
+                .when(INSIDE.at(REQUESTER))
+                .set(INSIDE, REQUESTER, false)
+                .define(RELEASE, [P, V, T, N], RELEASE.at((P, V, T, N)) | is_over),
+        ),
     ]
 }
 
-/// Returns `action` with a further effect: the process [`W`], which is a voter, votes for a
+/// Returns `action` with a further effect: the process [`VOTER`], which is a voter, votes for a
 /// request. `process` has made the request, and `stamp` is the time stamp of the request. `number`
 /// is the number of the vote.
 pub(super) fn vote_for(action: Action, process: Variable, stamp: Variable, number: Term) -> Action {
     action
-        .set(HAS_VOTED, W, true)
-        .set(CANDIDATE, W, process)
-        .set(VOTED_STAMP, W, stamp)
-        .set(VOTED_NUMBER, W, &number)
-        .add(LOCKED, (W, process, stamp, number))
+        .set(HAS_VOTED, VOTER, true)
+        .set(CANDIDATE, VOTER, process)
+        .set(VOTED_STAMP, VOTER, stamp)
+        .set(VOTED_NUMBER, VOTER, &number)
+        .add(LOCKED, (VOTER, process, stamp, number))
 }
 
-/// Returns `action` with a further effect: the process [`W`], which is a voter, takes back its
-/// vote. After this effect, the vote of `W` belongs to no request.
+/// Returns `action` with a further effect: the process [`VOTER`], which is a voter, takes back its
+/// vote. After this effect, the vote of `VOTER` belongs to no request.
 pub(super) fn reclaim_vote(action: Action) -> Action {
-    action.set(HAS_VOTED, W, false).set(CANDIDATE, W, W).set(VOTED_STAMP, W, 0).set(
+    action.set(HAS_VOTED, VOTER, false).set(CANDIDATE, VOTER, VOTER).set(VOTED_STAMP, VOTER, 0).set(
         VOTED_NUMBER,
-        W,
+        VOTER,
         0,
     )
 }
@@ -209,27 +224,28 @@ pub(super) fn reclaim_vote(action: Action) -> Action {
 /// receives a request only if the formula `is_up` is true, and if `is_due` holds for the time stamp
 /// of the request.
 pub(super) fn voter_actions(is_up: &Term, is_due: impl Fn(Variable) -> Term) -> Vec<Action> {
-    let observed = if_then_else(CLOCK.at(W).less(M), M, CLOCK.at(W));
+    let observed = if_then_else(CLOCK.at(VOTER).less(M), M, CLOCK.at(VOTER));
     let receive = |name| {
-        Action::new(name, [X, W, M])
-            .when(REQUEST.at((X, W, M)) & is_up.clone() & is_due(M))
-            .set(CLOCK, W, &observed)
+        Action::new(name, [REQUESTER, VOTER, M])
+            .when(REQUEST.at((REQUESTER, VOTER, M)) & is_up.clone() & is_due(M))
+            .set(CLOCK, VOTER, &observed)
     };
-    let is_given = has_voted_for(W, X, M, K);
-    let is_other = !(P.equals(Y) & T.equals(NEXT_STAMP) & N.equals(NEXT_NUMBER));
-    let is_next = QUEUED.at((W, Y, NEXT_STAMP, NEXT_NUMBER));
-    let is_returned = Y.equals(X) & NEXT_STAMP.equals(M) & NEXT_NUMBER.equals(K.plus(1));
-    let parameters = [X, W, M, K, Y, NEXT_STAMP, NEXT_NUMBER];
-    let returned = V.equals(W) & P.equals(X) & T.equals(M) & N.equals(K.plus(1));
-    let is_kept = V.differs(W) | is_other;
-    let vote_for_next = |action| vote_for(action, Y, NEXT_STAMP, NEXT_NUMBER.into());
+    let is_given = has_voted_for(VOTER, REQUESTER, M, K);
+    let is_other = !(P.equals(NEXT_REQUESTER) & T.equals(NEXT_STAMP) & N.equals(NEXT_NUMBER));
+    let is_next = QUEUED.at((VOTER, NEXT_REQUESTER, NEXT_STAMP, NEXT_NUMBER));
+    let is_returned =
+        NEXT_REQUESTER.equals(REQUESTER) & NEXT_STAMP.equals(M) & NEXT_NUMBER.equals(K.plus(1));
+    let parameters = [REQUESTER, VOTER, M, K, NEXT_REQUESTER, NEXT_STAMP, NEXT_NUMBER];
+    let returned = V.equals(VOTER) & P.equals(REQUESTER) & T.equals(M) & N.equals(K.plus(1));
+    let is_kept = V.differs(VOTER) | is_other;
+    let vote_for_next = |action| vote_for(action, NEXT_REQUESTER, NEXT_STAMP, NEXT_NUMBER.into());
     vec![
-        vote_for(receive("vote").when(!HAS_VOTED.at(W)), X, M, 1.into()),
-        receive("queue-request").when(HAS_VOTED.at(W)).add(QUEUED, (W, X, M, 1)),
+        vote_for(receive("vote").when(!HAS_VOTED.at(VOTER)), REQUESTER, M, 1.into()),
+        receive("queue-request").when(HAS_VOTED.at(VOTER)).add(QUEUED, (VOTER, REQUESTER, M, 1)),
         receive("receive-known-request"),
         vote_for_next(
             Action::new("vote-after-return", parameters)
-                .when(RELINQUISH.at((X, W, M, K)) & is_given.clone())
+                .when(RELINQUISH.at((REQUESTER, VOTER, M, K)) & is_given.clone())
                 .when(is_next.clone() | is_returned)
                 .define(
                     QUEUED,
@@ -239,11 +255,12 @@ pub(super) fn voter_actions(is_up: &Term, is_due: impl Fn(Variable) -> Term) -> 
         ),
         vote_for_next(
             Action::new("vote-after-release", parameters)
-                .when(RELEASE.at((X, W, M, K)) & is_given.clone() & is_next)
+                .when(RELEASE.at((REQUESTER, VOTER, M, K)) & is_given.clone() & is_next)
                 .define(QUEUED, [V, P, T, N], QUEUED.at((V, P, T, N)) & is_kept),
         ),
         reclaim_vote(
-            Action::new("become-free", [X, W, M, K]).when(RELEASE.at((X, W, M, K)) & is_given),
+            Action::new("become-free", [REQUESTER, VOTER, M, K])
+                .when(RELEASE.at((REQUESTER, VOTER, M, K)) & is_given),
         ),
     ]
 }
