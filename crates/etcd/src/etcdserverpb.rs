@@ -395,7 +395,7 @@ pub struct WatchCreateRequest {
     #[prost(bool, tag = "8")]
     pub fragment: bool,
     #[prost(message, optional, tag = "1001")]
-    pub waiting: ::core::option::Option<Waiting>,
+    pub waiting: ::core::option::Option<WaiterKey>,
 }
 /// Nested message and enum types in `WatchCreateRequest`.
 pub mod watch_create_request {
@@ -427,7 +427,7 @@ pub mod watch_create_request {
     }
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct Waiting {
+pub struct WaiterKey {
     #[prost(bytes = "vec", tag = "1")]
     pub key: ::prost::alloc::vec::Vec<u8>,
     #[prost(int64, tag = "2")]

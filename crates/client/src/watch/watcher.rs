@@ -68,7 +68,7 @@ impl Watcher {
         waiter_create_revision: u64,
     ) -> Self {
         let create_revision = signed(waiter_create_revision);
-        self.request.waiting = Some(rpc::Waiting { key: waiter_key.to_vec(), create_revision });
+        self.request.waiting = Some(rpc::WaiterKey { key: waiter_key.to_vec(), create_revision });
         self
     }
 

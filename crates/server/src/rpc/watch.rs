@@ -78,7 +78,7 @@ struct Watcher {
     wants_fragments: bool,
     /// Claim of the client in the queue of a lock, if the client waits for the lock. In this case,
     /// the watched key is the key of a claim that is ahead of this claim.
-    waiting: Option<rpc::Waiting>,
+    waiting: Option<rpc::WaiterKey>,
 }
 
 impl WatchStream {
@@ -382,7 +382,7 @@ fn next_events(
 /// Returns true if the claim `waiting` is behind another claim in a queue. `ahead` is the key of
 /// the other claim, and `fence` is the revision in which this key was created. Returns false if one
 /// of the two keys does not exist.
-fn is_waiting_behind(store: &Store, ahead: &KeySpan, waiting: &rpc::Waiting, fence: u64) -> bool {
+fn is_waiting_behind(store: &Store, ahead: &KeySpan, waiting: &rpc::WaiterKey, fence: u64) -> bool {
     let made = |key: &[u8]| store.get(key).map(|kv| kv.create_revision);
     let own = unsigned_or_zero(waiting.create_revision);
     let is_behind = ahead.end.is_empty() && fence < own;
@@ -462,8 +462,8 @@ mod tests {
         member: &TestMember,
         waiting: Option<(&str, i64)>,
     ) -> TestCall<rpc::WatchResponse> {
-        let waiting =
-            waiting.map(|(key, create_revision)| rpc::Waiting { key: key.into(), create_revision });
+        let waiting = waiting
+            .map(|(key, create_revision)| rpc::WaiterKey { key: key.into(), create_revision });
         let mut call = member.call(WATCH).await;
         let create = rpc::WatchCreateRequest { waiting, ..create("1", "") };
         ask(&call, RequestUnion::CreateRequest(create)).await;
