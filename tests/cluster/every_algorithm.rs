@@ -12,9 +12,11 @@ fn listed(service: &str) -> Vec<(String, Vec<String>)> {
     let text = |value: &Value| value.as_str().unwrap().to_string();
     // A name with a colon is a composition of two algorithms. Of the compositions, real nodes run
     // only locks that an elected leader grants.
-    let is_office = |name: &str| !name.contains(':') || name.starts_with("coordinated:");
-    let of_service =
-        |card: &&Value| card["service"] == service && is_office(card["name"].as_str().unwrap());
+    let is_plain_or_coordinated =
+        |name: &str| !name.contains(':') || name.starts_with("coordinated:");
+    let of_service = |card: &&Value| {
+        card["service"] == service && is_plain_or_coordinated(card["name"].as_str().unwrap())
+    };
     let promises = |card: &Value| {
         let promised = ["promises", "clocked"].map(|kind| card["card"][kind].as_array().unwrap());
         promised.into_iter().flatten().map(text).collect::<Vec<_>>()

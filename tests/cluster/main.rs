@@ -9,12 +9,12 @@ mod floods;
 mod holders;
 mod hosts;
 mod identity;
+mod isolated_leaders;
 #[path = "../support/killed.rs"]
 mod killed;
 mod log_storage;
 mod network_cluster;
 mod nodes;
-mod office;
 mod operator;
 mod partition;
 mod running;

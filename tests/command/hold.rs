@@ -196,8 +196,8 @@ fn lock_not_acquired_ends_with_status_120() {
 fn lock_is_released_if_the_guardian_cannot_be_started() {
     let service = Service::start();
     let [first, second] = ["a", "b"].map(|letter| letter.repeat(66_000));
-    let office = "c".repeat(131_065);
-    for options in [format!("lock --all {first} --all {second}"), format!("elect {office}")] {
+    let election = "c".repeat(131_065);
+    for options in [format!("lock --all {first} --all {second}"), format!("elect {election}")] {
         let ended = service.run(&options, "echo started");
         assert_fails_with(&ended, 4, "cannot start a process: Argument list too long");
         assert_eq!(String::from_utf8_lossy(&ended.stdout), "");

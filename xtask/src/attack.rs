@@ -28,7 +28,7 @@ const KINDS: [Kind; 12] = [
     // These tests ignore the seeds.
     Kind::of("floods", ["tenure", "cluster", "floods::"], 1),
     Kind::of("cuts", ["tenure", "cluster", "cuts::"], 1),
-    Kind::of("offices", ["tenure", "cluster", "office::"], 1),
+    Kind::of("offices", ["tenure", "cluster", "isolated_leaders::"], 1),
     Kind::of("holders", ["tenure", "cluster", "holders::"], 1),
     Kind::of("disks", ["tenure", "cluster", "disk::"], 1),
 ];

@@ -166,7 +166,7 @@ impl CheckPlan {
             monitors_of_ends,
             custom_property_count: custom,
             detects_restarts: model.detects_restarts,
-            has_election: *service == Service::Office,
+            has_election: *service == Service::MutexAndElection,
             has_forced_steps: !model.prefix.is_empty(),
         };
         if layout.process_mark_count() > MARKS {

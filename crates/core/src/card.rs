@@ -226,8 +226,10 @@ pub enum Service {
     Mutex,
     /// Leader election.
     Election,
-    /// An office: mutual exclusion and leader election, offered by one protocol.
-    Office,
+    /// Mutual exclusion and leader election, offered by one protocol. Its name in tables and traces
+    /// is `office`.
+    #[cfg_attr(feature = "serde", serde(rename = "office"))]
+    MutexAndElection,
     /// Streams of numbered items between pairs of processes, sent over a reliable channel.
     Stream,
     /// Consensus on one value.
@@ -272,7 +274,7 @@ impl Service {
         match self {
             Service::Mutex => "mutex",
             Service::Election => "election",
-            Service::Office => "office",
+            Service::MutexAndElection => "office",
             Service::Stream => "stream",
             Service::Consensus => "consensus",
             Service::Broadcast => "broadcast",
@@ -293,11 +295,11 @@ impl Service {
     }
 
     /// Returns the protocol layer whose messages the cost of this service counts: [`Layer::Mutex`]
-    /// for a lock or an office, and [`Layer::Election`] for an election. Returns `None` for all
-    /// other services.
+    /// for a lock, with or without an election, and [`Layer::Election`] for an election. Returns
+    /// `None` for all other services.
     pub const fn cost_layer(self) -> Option<Layer> {
         match self {
-            Service::Mutex | Service::Office => Some(Layer::Mutex),
+            Service::Mutex | Service::MutexAndElection => Some(Layer::Mutex),
             Service::Election => Some(Layer::Election),
             _ => None,
         }

@@ -78,7 +78,7 @@ pub use property::{Property, ReportCondition, RequiredInput};
 pub use protocol::{Effects, Input, Protocol, TimerRole, Verdict, Wire};
 pub use rank::Rank;
 pub use service::{
-    Agreement, Detector, Election, EventConversions, Fence, Mutex, Office, Tagged, Term,
+    Agreement, Detector, Election, EventConversions, Fence, Mutex, MutexAndElection, Tagged, Term,
 };
 pub use shared_config::SharedConfig;
 pub use system_model::{FaultCountLimit, SystemModel, UnmetAssumption};

@@ -62,87 +62,88 @@ macro_rules! properties {
 properties! {
     /// At most one process is inside the critical section. A crash removes a process from the
     /// critical section.
-    MutualExclusion [Mutex Office] "mutual-exclusion": "At most one inside";
+    MutualExclusion [Mutex MutexAndElection] "mutual-exclusion": "At most one inside";
     /// At most *k* processes are inside the critical section. A crash removes a process from the
     /// critical section.
-    AtMost(u32 = 1) [Mutex Office] "at-most-k": "At most k inside, of a k-mutex";
+    AtMost(u32 = 1) [Mutex MutexAndElection] "at-most-k": "At most k inside, of a k-mutex";
     /// No two neighbours in the conflict graph of the lock are inside the critical section at the
     /// same time. A crash removes a process from the critical section.
-    LocalMutualExclusion [Mutex Office] "local-mutual-exclusion":
+    LocalMutualExclusion [Mutex MutexAndElection] "local-mutual-exclusion":
         "No two neighbours inside, of a lock on a graph";
     /// At most one process is inside the critical section. A process that crashes inside stays
     /// inside until it recovers.
-    MutualExclusionStrict [Mutex Office] "mutual-exclusion-strict":
+    MutualExclusionStrict [Mutex MutexAndElection] "mutual-exclusion-strict":
         "At most one inside, though a crash ends no entry";
     /// As long as processes wait for the critical section, some process enters again and again. One
     /// process may nevertheless wait forever. The property assumes that schedules are weakly fair,
     /// and that every process that enters leaves again.
-    DeadlockFreedom [Mutex Office] "deadlock-freedom":
+    DeadlockFreedom [Mutex MutexAndElection] "deadlock-freedom":
         "While processes wait, some process enters (weak fairness)";
     /// Every process that waits for the critical section enters eventually. This is also called
     /// lockout freedom. The property assumes that schedules are weakly fair, and that every process
     /// that enters leaves again. This property implies [`Property::DeadlockFreedom`]. A bound on
     /// bypass does not imply this property: in a deadlock no process enters, so no process is
     /// bypassed.
-    StarvationFreedom [Mutex Office] "starvation-freedom":
+    StarvationFreedom [Mutex MutexAndElection] "starvation-freedom":
         "Every process that waits enters: lockout freedom (weak fairness)";
     /// Every process that waits for an answer, an outcome or a leader gets it eventually. For locks
     /// see [`Property::StarvationFreedom`] and [`Property::DeadlockFreedom`].
     Progress [] "progress": "Every process that waits gets its answer";
     /// The fencing token of each entry is higher than the tokens of all earlier entries.
-    Fencing [Mutex Office Shares] "fencing": "Fences strictly increase";
+    Fencing [Mutex MutexAndElection Shares] "fencing": "Fences strictly increase";
     /// First come, first served (FIFO): a request that happened before another request is served
     /// first. *Happened before* is Lamport's relation over the messages of the lock. A request
     /// happens in the step in which a process issues the command `enter`. For a lock in shared
     /// memory, the doorway in the lock's paper replaces this step. Some locks order requests only
     /// by a later step, such as the arrival of the request at a coordinator. These locks may
     /// violate this property.
-    Order [Mutex Office] "order":
+    Order [Mutex MutexAndElection] "order":
         "First come, first served (FIFO): no request is served before one that happened before \
          it; the doorway is the step that issues the request, not its arrival";
     /// First come, first served, as in [`Property::Order`], with one difference: the relation
     /// *happened before* also includes the messages of the application.
-    OrderWithMessages [Mutex Office] "order-with-messages":
+    OrderWithMessages [Mutex MutexAndElection] "order-with-messages":
         "Like order, counting the application's messages too";
     /// Bounded bypass: while a process waits, each other process enters at most a fixed number of
     /// times. The field is this number. If the field is `None`, the bypass is only measured, and
     /// the property is never violated. The wait of a process begins with its request, or in shared
     /// memory with the end of the doorway. This is not a liveness property.
-    Bypass(Option<u32> = None) [Mutex Office] "bounded-bypass":
+    Bypass(Option<u32> = None) [Mutex MutexAndElection] "bounded-bypass":
         "Measure how often one process enters while another waits; bounded-bypass=2: judge that \
          it is no more than twice";
     /// For elections: eventually all live processes that believe in a leader believe in the same
     /// live leader, and the terms that a process reports never decrease. For consensus: no two
     /// processes decide differently. For broadcast: an item that one correct process delivers is
     /// eventually delivered by all correct processes.
-    Agreement [Election Office Consensus Broadcast] "agreement":
+    Agreement [Election MutexAndElection Consensus Broadcast] "agreement":
         "All agree on one leader, decision or delivery";
     /// For elections: eventually every process that believes in a leader believes in the live
     /// process with the largest rank. For consensus: some process has proposed every value on which
     /// a process decides.
-    Validity [Election Office Consensus] "validity":
+    Validity [Election MutexAndElection Consensus] "validity":
         "The largest live rank leads; a decision was proposed";
     /// Eventually either no process believes in a leader, or exactly one process believes that it
     /// leads.
-    Uniqueness [Election Office] "uniqueness": "Exactly one process leads in the end";
+    Uniqueness [Election MutexAndElection] "uniqueness": "Exactly one process leads in the end";
     /// In an election without terms, no process changes its leader without a cause, such as a crash
     /// or a suspicion.
-    Irrevocability [Election Office] "irrevocability":
+    Irrevocability [Election MutexAndElection] "irrevocability":
         "No process changes its leader in one election";
     /// No two processes lead at the same time, whatever their term numbers.
-    OneLeaderAtATime [Election Office] "one-leader-at-a-time": "No two leaders at once";
+    OneLeaderAtATime [Election MutexAndElection] "one-leader-at-a-time": "No two leaders at once";
     /// For elections: no two processes lead at the same time with the same term number. For logs:
     /// no two processes lead in the same term, even one after the other.
-    OneLeaderPerTerm [Election Office Log] "one-leader-per-term": "No two leaders under one number";
+    OneLeaderPerTerm [Election MutexAndElection Log] "one-leader-per-term":
+        "No two leaders under one number";
     /// Eventually every process that believes in a leader believes in the live process with the
     /// smallest rank. This property replaces [`Property::Validity`] in an election that the
     /// smallest rank wins.
-    SmallestLeads [Election Office] "smallest-leads": "The smallest live rank leads";
+    SmallestLeads [Election MutexAndElection] "smallest-leads": "The smallest live rank leads";
     /// Several leaders may exist at the same time, each with its own group of followers. A process
     /// follows a leader only after the leader has begun to lead the group. In the end, if a live
     /// process follows a leader, this leader is live and leads the group of the process.
     /// [`Property::Agreement`] instead demands a single group in the end.
-    OneLeaderPerGroup [Election Office] "one-leader-per-group":
+    OneLeaderPerGroup [Election MutexAndElection] "one-leader-per-group":
         "Each process follows a leader that leads its group";
     /// For broadcast: if any process delivers an item, all correct processes eventually deliver the
     /// item. This must hold even if the first process that delivers the item crashes afterwards.
@@ -162,16 +163,18 @@ properties! {
         "An item is delivered after all that happened before it";
     /// If a process becomes leader again, its term number is higher than in all its earlier terms,
     /// even those before a crash.
-    FreshTerms [Election Office] "fresh-terms": "No process leads again in a term that has ended";
+    FreshTerms [Election MutexAndElection] "fresh-terms":
+        "No process leads again in a term that has ended";
     /// No live leader is deposed while a majority of the processes believes in it.
-    SteadyLeader [Election Office] "steady-leader":
+    SteadyLeader [Election MutexAndElection] "steady-leader":
         "No leader is deposed while a majority believes in it";
     /// The number of messages for an entry into the critical section, or for an election, is within
     /// the bounds on the algorithm's [`Card`](crate::Card).
-    Cost [Mutex Election Office] "cost": "As many messages as the card states";
+    Cost [Mutex Election MutexAndElection] "cost": "As many messages as the card states";
     /// Messages go only to neighbours, on the ring or in the graph that the algorithm's
     /// [`Card`](crate::Card) names.
-    Topology [Mutex Election Office] "topology": "Messages go only along the ring or graph";
+    Topology [Mutex Election MutexAndElection] "topology":
+        "Messages go only along the ring or graph";
     /// Every item of a stream arrives exactly once, in order. A crash or a recovery of a process
     /// begins all its streams anew.
     NoLoss [Stream] "no-loss": "Every item arrives exactly once, in order";

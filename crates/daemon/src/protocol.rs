@@ -2,12 +2,14 @@
 //! hides the type of the protocol.
 
 use tenure_algorithms::catalogue::{
-    self, CatalogueError, NamedLocksVisitor, OfficeVisitor, Parameters,
+    self, CatalogueError, MutexAndElectionVisitor, NamedLocksVisitor, Parameters,
 };
 use tenure_algorithms::channel::{Fifo, fifo};
 use tenure_algorithms::compose::{NamedLocks, WithDetector, coordinated, with_detector};
 use tenure_algorithms::detector::{Heartbeat, heartbeat};
-use tenure_core::{Algorithm, Card, Delay, Election, Office, Service as Offered, TICKS_PER_UNIT};
+use tenure_core::{
+    Algorithm, Card, Delay, Election, MutexAndElection, Service as Offered, TICKS_PER_UNIT,
+};
 use tenure_runtime::transport::MeshSettings;
 use tenure_runtime::{
     FaultInjection, LockApplication, LockCommand, LockEvent, LockRequestReceiver, NodeComponents,
@@ -59,7 +61,12 @@ pub fn protocol_from_catalogue(
     if service.named {
         catalogue::visit_named_locks(&service.mutex, parameters, AnyProtocolVisitor)
     } else {
-        catalogue::visit_office(&service.mutex, &service.election, parameters, AnyProtocolVisitor)
+        catalogue::visit_mutex_and_election(
+            &service.mutex,
+            &service.election,
+            parameters,
+            AnyProtocolVisitor,
+        )
     }
 }
 
@@ -67,10 +74,13 @@ pub fn protocol_from_catalogue(
 #[derive(Clone, Copy, Debug)]
 pub struct AnyProtocolVisitor;
 
-impl OfficeVisitor for AnyProtocolVisitor {
+impl MutexAndElectionVisitor for AnyProtocolVisitor {
     type Output = Box<dyn AnyProtocol>;
 
-    fn office<P: Office + Algorithm>(self, config: P::Config) -> Self::Output {
+    fn mutex_and_election<P: MutexAndElection + Algorithm>(
+        self,
+        config: P::Config,
+    ) -> Self::Output {
         Box::new(Typed::<P> { config })
     }
 }
@@ -86,7 +96,7 @@ impl NamedLocksVisitor for AnyProtocolVisitor {
     }
 }
 
-struct Typed<P: Office> {
+struct Typed<P: MutexAndElection> {
     config: P::Config,
 }
 
@@ -111,7 +121,7 @@ impl<E: Election + Algorithm> AnyProtocol for ManyLocks<E> {
     }
 }
 
-impl<P: Office + Algorithm> AnyProtocol for Typed<P> {
+impl<P: MutexAndElection + Algorithm> AnyProtocol for Typed<P> {
     fn card(&self, size: u32) -> Card {
         P::card(&self.config, size)
     }

@@ -76,7 +76,7 @@ impl<P: Mutex + Algorithm<Config: FromParameters>> RegistrableService<P> for mut
             create_protocol: |service, parameters| {
                 let lock = P::Config::from_parameters(parameters)?;
                 let plain = Parameters { variants: Vec::new(), ..parameters.clone() };
-                builtin_catalogue::visit_office_with_mutex::<P, AnyProtocolVisitor>(
+                builtin_catalogue::visit_typed_mutex_and_election::<P, AnyProtocolVisitor>(
                     lock,
                     &service.election,
                     &plain,
@@ -101,7 +101,7 @@ impl<P: Election + Algorithm<Config: FromParameters>> RegistrableService<P> for 
             #[cfg(feature = "nodes")]
             create_protocol: |service, parameters| {
                 let election = P::Config::from_parameters(parameters)?;
-                builtin_catalogue::visit_office_with_election::<P, AnyProtocolVisitor>(
+                builtin_catalogue::visit_mutex_and_typed_election::<P, AnyProtocolVisitor>(
                     &service.mutex,
                     election,
                     parameters,

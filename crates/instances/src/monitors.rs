@@ -5,7 +5,7 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::OnceLock;
 
-use tenure_core::service::{EventConversions, election, mutex, office};
+use tenure_core::service::{EventConversions, election, mutex, mutex_and_election};
 use tenure_core::{Monitor, Observation, ProcessId, Property, Service, Violation};
 use tenure_trace::{ServiceCommand, ServiceEvent};
 
@@ -99,8 +99,10 @@ static OWN_MONITORS: OnceLock<Monitors> = OnceLock::new();
 pub fn custom_monitors(service: Service) -> impl Iterator<Item = &'static CustomMonitor> {
     let all = OWN_MONITORS.get().map_or(&[][..], |monitors| &monitors.0);
     all.iter().filter(move |monitor| match monitor {
-        CustomMonitor::Mutex(_) => matches!(service, Service::Mutex | Service::Office),
-        CustomMonitor::Election(_) => matches!(service, Service::Election | Service::Office),
+        CustomMonitor::Mutex(_) => matches!(service, Service::Mutex | Service::MutexAndElection),
+        CustomMonitor::Election(_) => {
+            matches!(service, Service::Election | Service::MutexAndElection)
+        }
     })
 }
 
@@ -144,22 +146,22 @@ impl<C: ServiceCommand, E: ServiceEvent> Monitor<C, E> for CustomMonitor {
 
     fn observe(&mut self, at: ProcessId, seen: Observation<'_, C, E>) -> Result<(), Violation> {
         let command = match seen {
-            Observation::Command { command, .. } => command.to_office(),
+            Observation::Command { command, .. } => command.to_mutex_and_election(),
             _ => None,
         };
         match self {
             CustomMonitor::Mutex(monitor) => {
                 let command = command.as_ref().and_then(|command| match command {
-                    office::Command::Mutex(command) => Some(command),
-                    office::Command::Election(_) => None,
+                    mutex_and_election::Command::Mutex(command) => Some(command),
+                    mutex_and_election::Command::Election(_) => None,
                 });
                 let seen = project(seen, command, EventConversions::as_mutex);
                 seen.map_or(Ok(()), |seen| monitor.0.observe(at, seen))
             }
             CustomMonitor::Election(monitor) => {
                 let command = command.as_ref().and_then(|command| match command {
-                    office::Command::Election(command) => Some(command),
-                    office::Command::Mutex(_) => None,
+                    mutex_and_election::Command::Election(command) => Some(command),
+                    mutex_and_election::Command::Mutex(_) => None,
                 });
                 let seen = project(seen, command, EventConversions::as_election);
                 seen.map_or(Ok(()), |seen| monitor.0.observe(at, seen))

@@ -241,8 +241,8 @@ fn processes(
     records: &[Record],
 ) -> Vec<Value> {
     let users = users(state.processes.len(), service, records);
-    let locks = matches!(service, Service::Mutex | Service::Office);
-    let elects = matches!(service, Service::Election | Service::Office);
+    let locks = matches!(service, Service::Mutex | Service::MutexAndElection);
+    let elects = matches!(service, Service::Election | Service::MutexAndElection);
     let process = |(place, process): (usize, &crate::run_state::ProcessView)| {
         let at = ProcessId::from_index(place);
         let process_state = process_states.state(at);

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 
-use tenure_core::service::{election, mutex, office, with_election};
+use tenure_core::service::{election, mutex, mutex_and_election, with_election};
 use tenure_core::{EventConversions, Fence, LockName, Protocol, Tagged, Term};
 use tokio::sync::{mpsc, watch};
 
@@ -241,10 +241,10 @@ where
     }
 
     fn on_event_early(&mut self, events: &[P::Event]) {
-        let leaves_office =
+        let is_deposition =
             |event: &P::Event| matches!(event.as_election(), Some(election::Event::Deposed { .. }));
         let leader = *self.leader.borrow();
-        let leader = leader.filter(|_| !events.iter().any(leaves_office));
+        let leader = leader.filter(|_| !events.iter().any(is_deposition));
         for event in events {
             let Some((name, mutex::Event::Exited)) = event.lock_event() else { continue };
             if let Some(queue) = self.queues.get_mut(&name.cloned()) {
@@ -298,13 +298,13 @@ impl LockCommand for mutex::Command {
     }
 }
 
-impl LockCommand for office::Command {
+impl LockCommand for mutex_and_election::Command {
     fn for_lock(name: Option<&LockName>, command: mutex::Command) -> Option<Self> {
-        name.is_none().then_some(office::Command::Mutex(command))
+        name.is_none().then_some(mutex_and_election::Command::Mutex(command))
     }
 
     fn for_election(command: election::Command) -> Option<Self> {
-        Some(office::Command::Election(command))
+        Some(mutex_and_election::Command::Election(command))
     }
 }
 
@@ -326,7 +326,7 @@ impl LockEvent for mutex::Event {
     }
 }
 
-impl LockEvent for office::Event {
+impl LockEvent for mutex_and_election::Event {
     fn lock_event(&self) -> Option<(Option<&LockName>, &mutex::Event)> {
         self.as_mutex().map(|event| (None, event))
     }

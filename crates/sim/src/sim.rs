@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use tenure_core::monitors::LinksOnly;
-use tenure_core::service::{election, mutex, office};
+use tenure_core::service::{election, mutex, mutex_and_election};
 use tenure_core::{
     Algorithm, Card, CostBound, ExposesLogicalClock, Monitor, ProcessId, Protocol, RequiredInput,
     Service,
@@ -68,10 +68,12 @@ impl<P: RecordableProtocol> Simulation<P> {
     /// The service is derived from the commands that the protocol accepts. The name is the name of
     /// the type `P`. [`Simulation::with_service`] and [`Simulation::with_name`] replace them.
     pub fn new(configs: impl Into<ProcessConfigs<P::Config>>, settings: Settings) -> Self {
-        let offered = |command: office::Command| P::Command::from_office(command).is_some();
+        let offered = |command: mutex_and_election::Command| {
+            P::Command::from_mutex_and_election(command).is_some()
+        };
         let locks = offered(mutex::Command::Enter.into());
         let service = match (locks, offered(election::Command::Elect.into())) {
-            (true, true) => Service::Office,
+            (true, true) => Service::MutexAndElection,
             (true, false) => Service::Mutex,
             (false, true) => Service::Election,
             (false, false) if P::Command::SERVICE.is_agreement() => P::Command::SERVICE,
@@ -301,8 +303,9 @@ impl<P: RecordableProtocol> Simulation<P> {
     pub(crate) fn provided_services(&self) -> ProvidedServices {
         ProvidedServices {
             agreement: Some(self.service).filter(|service| service.is_agreement()),
-            mutex: P::Command::from_office(mutex::Command::Enter.into()).is_some(),
-            election: P::Command::from_office(election::Command::Elect.into()).is_some(),
+            mutex: P::Command::from_mutex_and_election(mutex::Command::Enter.into()).is_some(),
+            election: P::Command::from_mutex_and_election(election::Command::Elect.into())
+                .is_some(),
         }
     }
 

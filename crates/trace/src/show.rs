@@ -288,7 +288,7 @@ fn write_access(f: &mut impl Write, access: &AccessRecord) -> fmt::Result {
 mod tests {
     use serde_json::json;
     use tenure_core::Layer;
-    use tenure_core::service::office;
+    use tenure_core::service::mutex_and_election;
 
     use super::*;
     use crate::format::TraceSource;
@@ -298,7 +298,12 @@ mod tests {
     const P3: ProcessId = ProcessId(2);
 
     fn show() -> RecordFormatter {
-        RecordFormatter::new(&Header::new("central", Service::Office, 3, TraceSource::Simulator))
+        RecordFormatter::new(&Header::new(
+            "central",
+            Service::MutexAndElection,
+            3,
+            TraceSource::Simulator,
+        ))
     }
 
     fn formatted(who: impl Into<Subject>, kind: RecordKind) -> String {
@@ -315,7 +320,7 @@ mod tests {
 
     fn elected(leader: ProcessId, number: u64) -> RecordKind {
         let event = election::Event::Elected { leader, term: Term { number, leader } };
-        RecordKind::Event(office::Event::Election(event).into())
+        RecordKind::Event(mutex_and_election::Event::Election(event).into())
     }
 
     fn access(operation: AccessOperation, accepted: bool) -> RecordKind {
@@ -332,7 +337,10 @@ mod tests {
             (RecordKind::Command(mutex::Command::Enter.into()), "P1 asks to enter"),
             (RecordKind::Command(election::Command::Elect.into()), "P1 asks for an election"),
             (RecordKind::Event(entered.into()), "P1 enters (fence 1.2)"),
-            (RecordKind::Event(office::Event::Mutex(mutex::Event::Exited).into()), "P1 exits"),
+            (
+                RecordKind::Event(mutex_and_election::Event::Mutex(mutex::Event::Exited).into()),
+                "P1 exits",
+            ),
             (elected(P1, 2), "P1 is elected (term 2)"),
             (elected(P3, 2), "P1 learns that P3 leads (term 2)"),
             (elected(P3, 0), "P1 learns that P3 leads"),

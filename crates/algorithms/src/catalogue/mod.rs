@@ -7,7 +7,7 @@
 
 pub(crate) mod catalogue_entries;
 pub(crate) mod member;
-mod offices;
+mod mutex_and_election;
 mod shapes;
 pub(crate) mod sum_type;
 
@@ -39,9 +39,9 @@ pub use shapes::{
 pub use crate::catalogue_error::CatalogueError;
 pub use crate::parameters::{FromParameters, Parameters};
 pub use member::{SumConfig, SumMember};
-pub use offices::{
-    NamedLocksVisitor, OfficeVisitor, office_card, visit_named_locks, visit_office,
-    visit_office_with_election, visit_office_with_mutex,
+pub use mutex_and_election::{
+    MutexAndElectionVisitor, NamedLocksVisitor, mutex_and_election_card, visit_mutex_and_election,
+    visit_mutex_and_typed_election, visit_named_locks, visit_typed_mutex_and_election,
 };
 
 /// Names of the mutual exclusion algorithms.

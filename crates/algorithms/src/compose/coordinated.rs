@@ -43,7 +43,8 @@ pub mod named_locks;
 use alloc::vec::Vec;
 use core::fmt;
 
-use tenure_core::service::{election, mutex, office};
+use tenure_core::service::mutex_and_election::{Command, Event};
+use tenure_core::service::{election, mutex};
 use tenure_core::{
     Effects, Election, Fence, Group, Input, ProcessId, ProcessSet, Protocol, SharedConfig, Term,
     TimerRole, Verdict,
@@ -117,8 +118,8 @@ pub struct Stable<S> {
 
 impl<E: Election> Protocol for Coordinated<E> {
     type Config = Config<E::Config>;
-    type Command = office::Command;
-    type Event = office::Event;
+    type Command = Command;
+    type Event = Event;
     type Message = Message<E::Message>;
     type Timer = Timer<E::Timer>;
     type Stable = Stable<E::Stable>;
@@ -167,11 +168,11 @@ impl<E: Election> Protocol for Coordinated<E> {
         E::apply_change(&mut saved.election, change.election);
     }
 
-    fn on_command(&mut self, command: office::Command, fx: &mut impl Effects<Self>) {
+    fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) {
         match command {
-            office::Command::Mutex(mutex::Command::Enter) => self.request(fx),
-            office::Command::Mutex(mutex::Command::Exit) => self.exit(fx),
-            office::Command::Election(command) => self.step_election(Input::Command(command), fx),
+            Command::Mutex(mutex::Command::Enter) => self.request(fx),
+            Command::Mutex(mutex::Command::Exit) => self.exit(fx),
+            Command::Election(command) => self.step_election(Input::Command(command), fx),
         }
     }
 
@@ -275,7 +276,7 @@ impl<E: Election> Coordinated<E> {
             let deadlines = [DeadlineSlot::Left, DeadlineSlot::Right].map(Timer::Deadline);
             deadlines.into_iter().chain([Timer::Renewal]).for_each(|timer| fx.cancel_timer(timer));
         }
-        fx.emit(office::Event::Mutex(mutex::Event::Exited));
+        fx.emit(Event::Mutex(mutex::Event::Exited));
         if let Some(term) = self.term {
             self.send(term.leader, Message::Release { term, ticket: self.ticket }, fx);
         }
@@ -321,7 +322,7 @@ impl<E: Election> Coordinated<E> {
         match self.phase {
             Phase::Waiting if ours => {
                 self.phase = Phase::Inside { fence };
-                fx.emit(office::Event::Mutex(mutex::Event::Entered { fence }));
+                fx.emit(Event::Mutex(mutex::Event::Entered { fence }));
             }
             Phase::Inside { .. } if ours => {}
             // The grant is for an ended request. Without a release, all others would wait forever.
@@ -360,7 +361,7 @@ impl<E: Election> Coordinated<E> {
 
     fn on_election_events(&mut self, events: Vec<election::Event>, fx: &mut impl Effects<Self>) {
         for event in events {
-            fx.emit(office::Event::Election(event));
+            fx.emit(Event::Election(event));
             match event {
                 election::Event::Elected { term, .. } => self.on_elected(term, fx),
                 election::Event::Deposed { term } if self.term == Some(term) => {

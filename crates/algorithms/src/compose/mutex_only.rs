@@ -1,16 +1,17 @@
-//! Turns an office into a lock. An office is a protocol that combines a lock and an election.
+//! Turns a protocol that combines a lock and an election into a lock.
 
-use tenure_core::service::{mutex, office};
+use tenure_core::service::{mutex, mutex_and_election};
 use tenure_core::{
-    Algorithm, Card, Effects, Group, Office, ProcessId, Protocol, Service, TimerRole, Verdict,
+    Algorithm, Card, Effects, Group, MutexAndElection, ProcessId, Protocol, Service, TimerRole,
+    Verdict,
 };
 
 /// State of one process of the protocol `P`. `P` offers a lock and an election, but the local user
 /// sees only the lock.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct MutexOnly<P: Office>(P);
+pub struct MutexOnly<P: MutexAndElection>(P);
 
-impl<P: Office> Protocol for MutexOnly<P> {
+impl<P: MutexAndElection> Protocol for MutexOnly<P> {
     type Config = P::Config;
     type Command = mutex::Command;
     type Event = mutex::Event;
@@ -32,7 +33,7 @@ impl<P: Office> Protocol for MutexOnly<P> {
     }
 
     fn on_command(&mut self, command: mutex::Command, fx: &mut impl Effects<Self>) {
-        self.0.on_command(office::Command::Mutex(command), &mut mutex_effects(fx));
+        self.0.on_command(mutex_and_election::Command::Mutex(command), &mut mutex_effects(fx));
     }
 
     fn on_message(&mut self, from: ProcessId, message: P::Message, fx: &mut impl Effects<Self>) {
@@ -52,25 +53,25 @@ impl<P: Office> Protocol for MutexOnly<P> {
     }
 }
 
-impl<P: Office> MutexOnly<P> {
-    /// Returns the office, which is the protocol that combines the lock and the election.
-    pub fn office(&self) -> &P {
+impl<P: MutexAndElection> MutexOnly<P> {
+    /// Returns the protocol that combines the lock and the election.
+    pub fn mutex_and_election(&self) -> &P {
         &self.0
     }
 }
 
-fn mutex_effects<P: Office>(fx: &mut impl Effects<MutexOnly<P>>) -> impl Effects<P> {
+fn mutex_effects<P: MutexAndElection>(fx: &mut impl Effects<MutexOnly<P>>) -> impl Effects<P> {
     fx.child_effects(
         |message| message,
         |timer| timer,
         |event| match event {
-            office::Event::Mutex(event) => Some(event),
-            office::Event::Election(_) => None,
+            mutex_and_election::Event::Mutex(event) => Some(event),
+            mutex_and_election::Event::Election(_) => None,
         },
     )
 }
 
-impl<P: Office + Algorithm> Algorithm for MutexOnly<P> {
+impl<P: MutexAndElection + Algorithm> Algorithm for MutexOnly<P> {
     fn card(config: &P::Config, size: u32) -> Card {
         let mut card = P::card(config, size);
         card.service = Service::Mutex;
@@ -81,6 +82,6 @@ impl<P: Office + Algorithm> Algorithm for MutexOnly<P> {
     }
 
     fn highest_term(&self) -> u64 {
-        self.office().highest_term()
+        self.mutex_and_election().highest_term()
     }
 }

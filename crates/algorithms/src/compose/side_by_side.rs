@@ -5,7 +5,7 @@
 
 use alloc::format;
 
-use tenure_core::service::office::{Command, Event};
+use tenure_core::service::mutex_and_election::{Command, Event};
 use tenure_core::{
     Algorithm, Card, ChannelOrder, CrashModel, Effects, Election, Group, Label, Labelled, Mutex,
     ProcessId, Protocol, Service, Strategy, TimerRole, ToleratedFaults, Verdict,
@@ -149,7 +149,7 @@ impl<M: Mutex + Algorithm, E: Election + Algorithm> Algorithm for SideBySide<M, 
         Card {
             name: format!("{} beside {}", mutex.name, election.name),
             title: format!("{}; beside it: {}", mutex.title, election.title),
-            service: Service::Office,
+            service: Service::MutexAndElection,
             strategy: Strategy::Composition,
             timing: mutex.timing.max(election.timing),
             order: ChannelOrder::max(mutex.order, election.order),

@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 
 use tenure_algorithms::catalogue::{
-    CatalogueError, ELECTIONS, MUTEXES, Parameters, card, composition_names, names, office_card,
-    parse_quorum_kind, parse_tree_shape,
+    CatalogueError, ELECTIONS, MUTEXES, Parameters, card, composition_names,
+    mutex_and_election_card, names, parse_quorum_kind, parse_tree_shape,
 };
 use tenure_core::quorum::QuorumKind;
 use tenure_core::{Timing, Topology};
@@ -28,24 +28,24 @@ fn every_name_has_a_card_with_and_without_fifo() {
 }
 
 #[test]
-fn offices_combine_locks_and_elections() {
+fn compositions_combine_locks_and_elections() {
     let parameters = Parameters::plain(5);
-    let office = |mutex: &str, election: &str| {
-        office_card(mutex, election, &parameters).map(|card| card.name)
+    let card_name = |mutex: &str, election: &str| {
+        mutex_and_election_card(mutex, election, &parameters).map(|card| card.name)
     };
     let in_rounds = |name: &str| card(name, &parameters).unwrap().timing == Timing::Rounds;
     let asynchronous = || ELECTIONS.iter().copied().filter(|name| !in_rounds(name));
     for mutex in MUTEXES {
         for election in asynchronous() {
             let beside = format!("{mutex} beside {election}");
-            assert_eq!(office(mutex, election).unwrap(), beside);
+            assert_eq!(card_name(mutex, election).unwrap(), beside);
         }
     }
     // The invitation algorithm may elect several leaders, one for each group. So no lock can be
     // combined with it.
     for election in asynchronous().filter(|name| *name != "invitation") {
         let coordinated = format!("coordinated:{election}");
-        assert_eq!(office(&coordinated, election).unwrap(), coordinated);
+        assert_eq!(card_name(&coordinated, election).unwrap(), coordinated);
     }
     for (mutex, election) in [
         ("bully", "bully"),
@@ -58,7 +58,7 @@ fn offices_combine_locks_and_elections() {
         ("coordinated:variable-speeds", "variable-speeds"),
         ("coordinated:invitation", "invitation"),
     ] {
-        assert!(office(mutex, election).is_err(), "{mutex} {election}");
+        assert!(card_name(mutex, election).is_err(), "{mutex} {election}");
     }
 }
 
@@ -159,12 +159,12 @@ fn only_cards_with_graph_topology_have_a_graph() {
 }
 
 #[test]
-fn offices_reject_variants_without_effect() {
-    let office = |election: &str| {
+fn mutex_and_election_reject_variants_without_effect() {
+    let card = |election: &str| {
         let variants = vec!["holder-stays".to_string()];
         let parameters = Parameters { variants, ..Parameters::plain(5) };
-        office_card(&format!("coordinated:{election}"), election, &parameters)
+        mutex_and_election_card(&format!("coordinated:{election}"), election, &parameters)
     };
-    assert!(office("raft").is_ok());
-    assert!(matches!(office("bully"), Err(CatalogueError::Variant(_))));
+    assert!(card("raft").is_ok());
+    assert!(matches!(card("bully"), Err(CatalogueError::Variant(_))));
 }

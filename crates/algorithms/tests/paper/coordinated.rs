@@ -8,7 +8,7 @@ use tenure_algorithms::election::{
 };
 use tenure_algorithms::mutex::{DeadlineSlot, ExpiringEntryDurations};
 use tenure_core::service::mutex::Event;
-use tenure_core::service::{election, mutex, office};
+use tenure_core::service::{election, mutex, mutex_and_election};
 use tenure_core::{ChannelOrder, Election, Fence, Labelled, Layer, TICKS_PER_UNIT, Verdict};
 
 use crate::support::mutex::NONE;
@@ -18,9 +18,11 @@ use crate::support::{
 };
 use tenure_trace::{Link, SplitMix64, TestCluster};
 
-const ENTER: office::Command = office::Command::Mutex(mutex::Command::Enter);
-const EXIT: office::Command = office::Command::Mutex(mutex::Command::Exit);
-const ELECT: office::Command = office::Command::Election(election::Command::Elect);
+const ENTER: mutex_and_election::Command =
+    mutex_and_election::Command::Mutex(mutex::Command::Enter);
+const EXIT: mutex_and_election::Command = mutex_and_election::Command::Mutex(mutex::Command::Exit);
+const ELECT: mutex_and_election::Command =
+    mutex_and_election::Command::Election(election::Command::Elect);
 
 /// Returns a cluster of four processes led by P4.
 fn cluster() -> TestCluster<Coordinated<Bully>> {
@@ -36,7 +38,7 @@ fn led_by_p4(config: coordinated::Config<bully::Config>) -> TestCluster<Coordina
 
 fn entered<E: Election>(cluster: &mut TestCluster<Coordinated<E>>) -> Vec<(u32, Fence)> {
     let entry = |(at, event)| match event {
-        office::Event::Mutex(Event::Entered { fence }) => Some((at, fence)),
+        mutex_and_election::Event::Mutex(Event::Entered { fence }) => Some((at, fence)),
         _ => None,
     };
     events(cluster).into_iter().filter_map(entry).collect()
@@ -278,7 +280,7 @@ fn expiring_cluster() -> TestCluster<Coordinated<Bully>> {
 }
 
 fn exited(cluster: &mut TestCluster<Coordinated<Bully>>) -> Vec<u32> {
-    processes_with(cluster, |event| *event == office::Event::Mutex(Event::Exited))
+    processes_with(cluster, |event| *event == mutex_and_election::Event::Mutex(Event::Exited))
 }
 
 /// Crashes the leader and lets all others suspect it before any time passes. The function does not

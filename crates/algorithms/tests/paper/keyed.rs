@@ -5,7 +5,7 @@ use tenure_algorithms::compose::{Coordinated, Keyed};
 use tenure_algorithms::election::{Bully, bully};
 use tenure_algorithms::mutex::{Central, central};
 use tenure_core::service::mutex::{Command, Event};
-use tenure_core::service::{election, office};
+use tenure_core::service::{election, mutex_and_election};
 use tenure_core::{ChannelOrder, ProcessId, TICKS_PER_UNIT, Tagged, Verdict};
 
 use crate::support::{command_and_drain, command_and_settle, events, p, restart};
@@ -87,7 +87,7 @@ fn persisted_state_survives_crash_by_name() {
     let mut cluster =
         TestCluster::<Keyed<u8, Coordinated<Bully>>>::uniform(2, ChannelOrder::Fifo, config);
     for key in [7, 9] {
-        let inner = office::Command::Election(election::Command::Elect);
+        let inner = mutex_and_election::Command::Election(election::Command::Elect);
         cluster.issue_command(p(2), Tagged { key, inner });
     }
     cluster.settle();
@@ -110,7 +110,7 @@ fn new_lock_is_informed_of_suspicions() {
         TestCluster::<Keyed<u8, Coordinated<Bully>>>::uniform(3, ChannelOrder::Fifo, config);
     cluster.crash(p(1));
     cluster.report_verdict(p(3), p(1), Verdict::Suspect);
-    let inner = office::Command::Mutex(Command::Enter);
+    let inner = mutex_and_election::Command::Mutex(Command::Enter);
     command_and_settle(&mut cluster, 3, Tagged { key: 7, inner });
     let events = format!("{:?}", cluster.take_events());
     assert!(events.contains("Entered"), "P3 leads and waits only for P2's report: {events}");

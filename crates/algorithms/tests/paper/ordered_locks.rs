@@ -76,10 +76,10 @@ fn card_sums_the_cost_of_all_locks() {
 
 #[test]
 fn locks_keep_state_timers_and_suspicions() {
-    type Offices = OrderedLocks<MutexOnly<Coordinated<Bully>>>;
+    type CoordinatedLocks = OrderedLocks<MutexOnly<Coordinated<Bully>>>;
     let names: [&[&str]; 3] = [&["a", "b"], &["a", "b"], &["a", "b"]];
     let inner = bully::Config::plain(3, TICKS_PER_UNIT).into();
-    let mut cluster = TestCluster::<Offices>::uniform(
+    let mut cluster = TestCluster::<CoordinatedLocks>::uniform(
         3,
         ChannelOrder::Fifo,
         Config { lock_names_by_process: named(&names), inner },

@@ -246,9 +246,12 @@ fn is_the_fault_tolerant_variant_of_chang_roberts() {
         ("lamport", "chang-roberts", "lamport beside repaired-chang-roberts"),
         ("token-ring", "chang-roberts", "repaired-ring beside repaired-chang-roberts"),
     ] {
-        assert_eq!(catalogue::office_card(mutex, election, &parameters).unwrap().name, found);
+        assert_eq!(
+            catalogue::mutex_and_election_card(mutex, election, &parameters).unwrap().name,
+            found
+        );
     }
-    assert!(catalogue::office_card("lamport", "bully", &parameters).is_err());
+    assert!(catalogue::mutex_and_election_card("lamport", "bully", &parameters).is_err());
     let plain = catalogue::card("chang-roberts", &Parameters::plain(4)).unwrap();
     assert_eq!(plain.name, "chang-roberts");
     assert!(plain.variants.iter().any(|variant| variant.name == "fault-tolerant"));

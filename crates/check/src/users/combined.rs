@@ -2,7 +2,7 @@
 //! application.
 
 use tenure_core::ProcessId;
-use tenure_core::service::{election, mutex, office, with_election};
+use tenure_core::service::{election, mutex, mutex_and_election, with_election};
 
 use super::ElectionUser;
 use crate::users::user::{CheckableCommand, EnabledCommand, User, UserState, Workload};
@@ -70,7 +70,8 @@ macro_rules! both {
     };
 }
 
-both!(office::Mutex of mutex::Command => office::Command, office::Event,
+both!(mutex_and_election::Mutex of mutex::Command
+=> mutex_and_election::Command, mutex_and_election::Event,
 |user| match user.other.state() {
     UserState::Waiting => UserState::Waiting,
     _ => user.election.state(),

@@ -84,13 +84,13 @@ fn paused_holder_wakes_up_beside_another_holder() {
 
 #[test]
 fn leader_lease_ends_before_next_election() {
-    let office = |switches: &[VariantId]| {
+    let report = |switches: &[VariantId]| {
         let check = with::<ElectionFromMutex<Lease>>(2, config(switches)).synchronous(0..=1);
         check.always(OneLeader::new(LeaderScope::Overall)).partitioning(P2).run()
     };
-    office(&[]).assert_holds();
+    report(&[]).assert_holds();
     assert_eq!(
-        office(&[VariantId::NoMargin]).judgement_of("one-leader-at-a-time"),
+        report(&[VariantId::NoMargin]).judgement_of("one-leader-at-a-time"),
         Judgement::Violated
     );
 }

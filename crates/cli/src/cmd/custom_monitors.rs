@@ -1,7 +1,7 @@
 //! Judges recorded runs by additional monitors. A program that embeds Tenure supplies these
 //! monitors.
 
-use tenure_core::service::office;
+use tenure_core::service::mutex_and_election;
 use tenure_core::{Finding, MonitorRun, Observation, ProcessId};
 use tenure_instances::{CustomMonitor, custom_monitors};
 use tenure_trace::{MergedTrace, ProcessStates, RecordKind, StateChange, Verification};
@@ -27,9 +27,10 @@ fn finding(monitor: &CustomMonitor, merged: &MergedTrace, ended: bool) -> Findin
     let (records, _) = merged.records_until_end();
     for record in records {
         let Some(at) = record.process.process().filter(is_member) else { continue };
-        let mut observe = |seen: Observation<'_, office::Command, office::Event>| {
-            run.observe(record.time, at, seen);
-        };
+        let mut observe =
+            |seen: Observation<'_, mutex_and_election::Command, mutex_and_election::Event>| {
+                run.observe(record.time, at, seen);
+            };
         for change in states.apply_record(record) {
             match change {
                 StateChange::Crashes | StateChange::Terminates => observe(Observation::Crashed),
@@ -42,17 +43,19 @@ fn finding(monitor: &CustomMonitor, merged: &MergedTrace, ended: bool) -> Findin
         }
         match &record.kind {
             RecordKind::Command(command) => {
-                let office = command.mutex().copied().map(office::Command::Mutex);
-                let election = || command.election().copied().map(office::Command::Election);
-                if let Some(command) = &office.or_else(election) {
+                let mutex = command.mutex().copied().map(mutex_and_election::Command::Mutex);
+                let election =
+                    || command.election().copied().map(mutex_and_election::Command::Election);
+                if let Some(command) = &mutex.or_else(election) {
                     let clock = record.clock.as_ref();
                     observe(Observation::Command { command, clock });
                 }
             }
             RecordKind::Event(event) => {
-                let office = event.mutex().copied().map(office::Event::Mutex);
-                let election = || event.election().copied().map(office::Event::Election);
-                if let Some(event) = &office.or_else(election) {
+                let mutex = event.mutex().copied().map(mutex_and_election::Event::Mutex);
+                let election =
+                    || event.election().copied().map(mutex_and_election::Event::Election);
+                if let Some(event) = &mutex.or_else(election) {
                     observe(Observation::Event(event));
                 }
             }
@@ -61,7 +64,7 @@ fn finding(monitor: &CustomMonitor, merged: &MergedTrace, ended: bool) -> Findin
     }
     if ended {
         let time = records.last().map_or(0, |record| record.time);
-        run.judge_end::<office::Command, office::Event>(time, true);
+        run.judge_end::<mutex_and_election::Command, mutex_and_election::Event>(time, true);
     }
-    run.finding_so_far::<office::Command, office::Event>()
+    run.finding_so_far::<mutex_and_election::Command, mutex_and_election::Event>()
 }

@@ -244,8 +244,9 @@ impl GroupOptions {
         };
         let ranks = plain.ranks.iter().rev().copied().collect();
         let elects = service == Service::Election;
-        let has_ranks =
-            elects || service == Service::Office || !ignored(Parameters { ranks, ..plain.clone() });
+        let has_ranks = elects
+            || service == Service::MutexAndElection
+            || !ignored(Parameters { ranks, ..plain.clone() });
         let three = plain.max_processes_inside.saturating_add(1);
         let begins = elects || service.is_agreement();
         names_where_true([

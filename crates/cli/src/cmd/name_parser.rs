@@ -57,7 +57,7 @@ pub(crate) fn election() -> NameParser<String> {
 }
 
 /// Services of the algorithms that a cluster can run as its lock.
-const LOCKS: &[Service] = &[Service::Mutex, Service::Office];
+const LOCKS: &[Service] = &[Service::Mutex, Service::MutexAndElection];
 const ELECTIONS: &[Service] = &[Service::Election];
 
 fn names_of(services: &[Service]) -> Vec<&'static str> {

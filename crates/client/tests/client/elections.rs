@@ -10,7 +10,7 @@ async fn observer_sees_each_leader_and_the_vacancy() {
     let mut observer = service.client().await.observe("boss");
     let mut see = async || within(observer.next()).await.expect("news");
     assert_eq!(see().await, ElectionState::NoLeader);
-    let leading = one.campaign("boss", "one").await.expect("the office");
+    let leading = one.campaign("boss", "one").await.expect("the leadership");
     let led = |fence, key: &[u8], value: &str| ElectionState::Leader {
         key: key.to_vec(),
         value: value.into(),

@@ -75,7 +75,7 @@ async fn lock_passes_at_release_and_leadership_at_deletion() {
     lock.release().await.expect("released");
     assert!(!campaigns.is_finished(), "the predecessor still exists");
     service.post("/v3/kv/deleterange", r#"{"key":"YS8x"}"#).await;
-    joined(campaigns).await.expect("the office").resign().await.expect("it resigns");
+    joined(campaigns).await.expect("the leadership").resign().await.expect("it resigns");
 }
 
 #[tokio::test]
@@ -160,8 +160,8 @@ async fn release_and_next_lock_share_one_transaction() {
         assert_eq!((service.revision().await, service.keys().await), (before + 1, 1));
     }
     drop(held);
-    let office = session.campaign("b", "me").await.expect("the office");
-    office.resign().await.expect("it resigns");
+    let leading = session.campaign("b", "me").await.expect("the leadership");
+    leading.resign().await.expect("it resigns");
     assert_eq!(service.keys().await, 0);
 }
 

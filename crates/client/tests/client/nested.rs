@@ -56,13 +56,13 @@ async fn observer_ignores_nested_elections() {
     let (service, [one, other]) = Service::with_sessions().await;
     let mut held = Vec::new();
     for number in 0..20 {
-        held.push(one.campaign(&format!("boss/{number}"), "below").await.expect("the office"));
+        held.push(one.campaign(&format!("boss/{number}"), "below").await.expect("the leadership"));
     }
     let mut observer = service.client().await.observe("boss");
     let mut see = async || within(observer.next()).await.expect("news");
     assert_eq!(see().await, ElectionState::NoLeader);
-    held.push(one.campaign("boss/more", "below").await.expect("the office"));
-    let leading = other.campaign("boss", "self").await.expect("the office");
+    held.push(one.campaign("boss/more", "below").await.expect("the leadership"));
+    let leading = other.campaign("boss", "self").await.expect("the leadership");
     assert!(matches!(see().await, ElectionState::Leader { fence, .. } if fence == leading.fence()));
     leading.resign().await.expect("resigned");
     assert_eq!(see().await, ElectionState::NoLeader);

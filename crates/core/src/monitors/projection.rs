@@ -3,7 +3,7 @@
 use crate::monitor::{Monitor, MonitorResult, Observation};
 use crate::process::ProcessId;
 use crate::property::Property;
-use crate::service::{election, mutex, office, with_election};
+use crate::service::{election, mutex, mutex_and_election, with_election};
 
 /// A monitor of mutual exclusion, applied to a service that combines a lock and an election. The
 /// monitor ignores the commands and events of the election.
@@ -71,8 +71,8 @@ macro_rules! on_half {
 }
 
 on_half!(OnMutex<M> reads Mutex, mutex::Command, mutex::Event,
-    of office, office::Command, office::Event);
+    of mutex_and_election, mutex_and_election::Command, mutex_and_election::Event);
 on_half!(OnElection<M> reads Election, election::Command, election::Event,
-    of office, office::Command, office::Event);
+    of mutex_and_election, mutex_and_election::Command, mutex_and_election::Event);
 on_half!(OnApplication<M, C, E> reads Application, C, E,
     of with_election, with_election::Command<C>, with_election::Event<E>);

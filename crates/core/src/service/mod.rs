@@ -142,8 +142,9 @@ pub mod election {
     }
 }
 
-/// Office: the combination of a lock and an election in one protocol.
-pub mod office {
+/// Mutual exclusion and leader election, offered by one protocol. In traces, the name of this
+/// service is `office`.
+pub mod mutex_and_election {
     use super::{election, mutex};
 
     /// Command of the local user to the lock or the election.
@@ -221,15 +222,15 @@ pub mod stream {
     }
 }
 
-impl From<mutex::Command> for office::Command {
+impl From<mutex::Command> for mutex_and_election::Command {
     fn from(command: mutex::Command) -> Self {
-        office::Command::Mutex(command)
+        mutex_and_election::Command::Mutex(command)
     }
 }
 
-impl From<election::Command> for office::Command {
+impl From<election::Command> for mutex_and_election::Command {
     fn from(command: election::Command) -> Self {
-        office::Command::Election(command)
+        mutex_and_election::Command::Election(command)
     }
 }
 
@@ -284,18 +285,18 @@ impl EventConversions for election::Event {
     }
 }
 
-impl EventConversions for office::Event {
+impl EventConversions for mutex_and_election::Event {
     fn as_mutex(&self) -> Option<&mutex::Event> {
         match self {
-            office::Event::Mutex(event) => Some(event),
-            office::Event::Election(_) => None,
+            mutex_and_election::Event::Mutex(event) => Some(event),
+            mutex_and_election::Event::Election(_) => None,
         }
     }
 
     fn as_election(&self) -> Option<&election::Event> {
         match self {
-            office::Event::Election(event) => Some(event),
-            office::Event::Mutex(_) => None,
+            mutex_and_election::Event::Election(event) => Some(event),
+            mutex_and_election::Event::Mutex(_) => None,
         }
     }
 }
@@ -319,8 +320,14 @@ pub trait Election: Protocol<Command = election::Command, Event = election::Even
 impl<P: Protocol<Command = election::Command, Event = election::Event>> Election for P {}
 
 /// A protocol that offers mutual exclusion and leader election.
-pub trait Office: Protocol<Command = office::Command, Event = office::Event> {}
-impl<P: Protocol<Command = office::Command, Event = office::Event>> Office for P {}
+pub trait MutexAndElection:
+    Protocol<Command = mutex_and_election::Command, Event = mutex_and_election::Event>
+{
+}
+impl<P: Protocol<Command = mutex_and_election::Command, Event = mutex_and_election::Event>>
+    MutexAndElection for P
+{
+}
 
 /// A protocol that offers an agreement service.
 pub trait Agreement: Protocol<Command = agreement::Command, Event = agreement::Event> {}

@@ -289,7 +289,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("resource.ndjson");
         let clock = ClockUnit::Nanosecond;
-        let header = Header::new("central", Service::Office, 2, TraceSource::Resource);
+        let header = Header::new("central", Service::MutexAndElection, 2, TraceSource::Resource);
         let trace = Writer::create(&path, &Header { clock, ..header }).unwrap();
         let server = CounterServer::start(2, Some(trace)).await.unwrap();
         let mut first = CounterClient::connect(server.address(), ProcessId(0)).await.unwrap();

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tenure_algorithms::compose::Coordinated;
 use tenure_algorithms::election::Bully;
-use tenure_core::service::{election, mutex, office};
+use tenure_core::service::{election, mutex, mutex_and_election};
 use tenure_core::{Fence, LockName, ProcessId, Term};
 use tenure_runtime::{
     Application, ElectionHandle, Guard, Lock, LockApplication, LockRequestReceiver, LossReason,
@@ -13,7 +13,7 @@ use tenure_runtime::{
 };
 use tokio::task::JoinHandle;
 
-type Office = Coordinated<Bully>;
+type CoordinatedBully = Coordinated<Bully>;
 
 /// Lock application without a protocol. Tests receive its commands and inject the events of the
 /// protocol.
@@ -39,27 +39,32 @@ impl TestNode {
         }
         let mut commands = Vec::new();
         while let Ok(request) = self.requests.try_recv() {
-            commands.extend(Application::<Office>::on_request(&mut self.application, request));
+            commands.extend(Application::<CoordinatedBully>::on_request(
+                &mut self.application,
+                request,
+            ));
         }
         commands.into_iter().map(of_mutex).collect()
     }
 
-    fn deliver_event(&mut self, event: office::Event) -> Option<mutex::Command> {
-        Application::<Office>::on_event(&mut self.application, event).map(of_mutex)
+    fn deliver_event(&mut self, event: mutex_and_election::Event) -> Option<mutex::Command> {
+        Application::<CoordinatedBully>::on_event(&mut self.application, event).map(of_mutex)
     }
 
     fn entered(&mut self, number: u64) -> Option<mutex::Command> {
-        self.deliver_event(office::Event::Mutex(mutex::Event::Entered { fence: Fence(number, 0) }))
+        self.deliver_event(mutex_and_election::Event::Mutex(mutex::Event::Entered {
+            fence: Fence(number, 0),
+        }))
     }
 
     fn exited(&mut self) -> Option<mutex::Command> {
-        self.deliver_event(office::Event::Mutex(mutex::Event::Exited))
+        self.deliver_event(mutex_and_election::Event::Mutex(mutex::Event::Exited))
     }
 
     fn elected(&mut self, number: u64) {
         let term = Term { number, leader: ProcessId(0) };
         let event = election::Event::Elected { leader: term.leader, term };
-        assert_eq!(self.deliver_event(office::Event::Election(event)), None);
+        assert_eq!(self.deliver_event(mutex_and_election::Event::Election(event)), None);
     }
 
     fn enter(&self) -> JoinHandle<Result<Guard, NodeStopped>> {
@@ -75,10 +80,10 @@ impl TestNode {
     }
 }
 
-fn of_mutex(command: office::Command) -> mutex::Command {
+fn of_mutex(command: mutex_and_election::Command) -> mutex::Command {
     match command {
-        office::Command::Mutex(command) => command,
-        office::Command::Election(_) => panic!("unexpected election command"),
+        mutex_and_election::Command::Mutex(command) => command,
+        mutex_and_election::Command::Election(_) => panic!("unexpected election command"),
     }
 }
 
@@ -102,7 +107,9 @@ async fn exit_under_other_leader_reports_deposed_leader() {
         let guard = node.acquire(1).await;
         if deposed {
             let term = Term { number: 1, leader: ProcessId(0) };
-            node.deliver_event(office::Event::Election(election::Event::Deposed { term }));
+            node.deliver_event(mutex_and_election::Event::Election(election::Event::Deposed {
+                term,
+            }));
         } else {
             node.elected(2);
         }
@@ -127,10 +134,10 @@ async fn stopped_node_loses_guards_and_waiters() {
 #[tokio::test]
 async fn stop_node_works_despite_handles() {
     let mut node = TestNode::new();
-    assert!(!Application::<Office>::is_shutdown_requested(&node.application));
+    assert!(!Application::<CoordinatedBully>::is_shutdown_requested(&node.application));
     node.lock.stop_node();
     assert_eq!(node.pending_commands().await, []);
-    assert!(Application::<Office>::is_shutdown_requested(&node.application));
+    assert!(Application::<CoordinatedBully>::is_shutdown_requested(&node.application));
 }
 
 #[tokio::test]

@@ -40,11 +40,16 @@ fn locks<P: Mutex>(config: P::Config, directory: &Path, trace_sinks: Vec<TraceSi
     listeners.into_iter().zip(trace_sinks).enumerate().map(boot).collect()
 }
 
-fn office(directory: &Path, me: usize, listener: TcpListener, addresses: &[String]) -> Node {
-    office_of::<Bully>(bully(addresses), directory, me, listener, addresses)
+fn coordinated_node(
+    directory: &Path,
+    me: usize,
+    listener: TcpListener,
+    addresses: &[String],
+) -> Node {
+    coordinated_node_of::<Bully>(bully(addresses), directory, me, listener, addresses)
 }
 
-fn office_of<E: Election>(
+fn coordinated_node_of<E: Election>(
     inner: E::Config,
     directory: &Path,
     me: usize,
@@ -220,7 +225,7 @@ async fn recovered_leader_leads_in_later_term() {
     let mut nodes: Vec<Node> = listeners
         .into_iter()
         .enumerate()
-        .map(|(me, listener)| office(directory.path(), me, listener, &addresses))
+        .map(|(me, listener)| coordinated_node(directory.path(), me, listener, &addresses))
         .collect();
     nodes[0].election.start_election().unwrap();
     let first = leader(&mut nodes[0].election, ProcessId(2)).await;
@@ -229,7 +234,7 @@ async fn recovered_leader_leads_in_later_term() {
     assert!(second > first);
     drop(enter(&nodes[0].lock).await);
     let listener = TcpListener::bind(&addresses[2]).unwrap();
-    nodes.push(office(directory.path(), 2, listener, &addresses));
+    nodes.push(coordinated_node(directory.path(), 2, listener, &addresses));
     let third = leader(&mut nodes[0].election, ProcessId(2)).await;
     assert!(third > second);
     drop(enter(&nodes[2].lock).await);
@@ -257,7 +262,7 @@ async fn superseded_node_loses_everything_at_once() {
     let detector =
         heartbeat::Config { initial_timeout: longest, max_timeout: longest, ..detector() };
     let config = with_detector::Config { detector, inner: bully(&addresses).into() };
-    let office = |me, listener| {
+    let coordinated_node = |me, listener| {
         let (silent, config) = (TraceSink::none(), config.clone());
         Node::boot::<WithDetector<Heartbeat, Coordinated<Bully>>>(
             silent,
@@ -268,8 +273,8 @@ async fn superseded_node_loses_everything_at_once() {
             &addresses,
         )
     };
-    let _first = office(0, first);
-    let Node { lock, mut election, running } = office(1, second);
+    let _first = coordinated_node(0, first);
+    let Node { lock, mut election, running } = coordinated_node(1, second);
     election.start_election().unwrap();
     leader(&mut election, ProcessId(1)).await;
     let guard = enter(&lock).await;
@@ -343,7 +348,7 @@ async fn undecodable_messages_have_no_effect() {
     let directory = TempDir::new().unwrap();
     let (mut listeners, addresses) = listeners(2);
     let (second, first) = (listeners.pop().unwrap(), listeners.pop().unwrap());
-    let mut node = office(directory.path(), 0, first, &addresses);
+    let mut node = coordinated_node(directory.path(), 0, first, &addresses);
     let (mesh, mut inbox) = Mesh::start(transport_settings(1, 1, second, &addresses)).unwrap();
     while !matches!(in_time(inbox.receive()).await, Some(MeshEvent::PeerUp { .. })) {}
     for length in 0..64_u8 {
@@ -365,13 +370,14 @@ async fn assert_impossible_numbers_are_rejected<E: Election>(
     let directory = TempDir::new().unwrap();
     let (sockets, addresses) = listeners(3);
     let again = || addresses.iter().map(|address| TcpListener::bind(address).unwrap());
-    let office =
-        |me, listener| office_of::<E>(config.clone(), directory.path(), me, listener, &addresses);
+    let coordinated_node = |me, listener| {
+        coordinated_node_of::<E>(config.clone(), directory.path(), me, listener, &addresses)
+    };
     let mut sockets = sockets.into_iter();
-    let first = office(0, sockets.next().unwrap());
+    let first = coordinated_node(0, sockets.next().unwrap());
     let settings = transport_settings(1, 1, sockets.next().unwrap(), &addresses);
     let (liar, mut received) = Mesh::start(settings).unwrap();
-    let third = office(2, sockets.next().unwrap());
+    let third = coordinated_node(2, sockets.next().unwrap());
     for _ in 0..2 {
         while !matches!(in_time(received.receive()).await, Some(MeshEvent::PeerUp { .. })) {}
     }
@@ -398,7 +404,8 @@ async fn assert_impossible_numbers_are_rejected<E: Election>(
     for node in [first, third] {
         node.stop().await.unwrap();
     }
-    let nodes: Vec<Node> = again().enumerate().map(|(me, socket)| office(me, socket)).collect();
+    let nodes: Vec<Node> =
+        again().enumerate().map(|(me, socket)| coordinated_node(me, socket)).collect();
     for node in &nodes {
         node.election.start_election().unwrap();
         drop(enter(&node.lock).await);

@@ -13,7 +13,7 @@ use tokio::time::timeout;
 
 use crate::{TIME_LIMIT, components, listeners};
 
-type Office = WithDetector<Heartbeat, Coordinated<Bully>>;
+type CoordinatedWithDetector = WithDetector<Heartbeat, Coordinated<Bully>>;
 
 /// Boots a node with a heartbeat every 2 ms and at most 64 queued messages per peer.
 fn boot(directory: &Path, me: usize, listener: TcpListener, addresses: &[String]) -> RunningNode {
@@ -29,8 +29,14 @@ fn boot(directory: &Path, me: usize, listener: TcpListener, addresses: &[String]
     std::mem::forget((lock, election));
     let config = with_detector::Config { detector, inner };
     let application = (application, requests);
-    let mut components =
-        components::<Office, _>(config, directory, me, listener, addresses, application);
+    let mut components = components::<CoordinatedWithDetector, _>(
+        config,
+        directory,
+        me,
+        listener,
+        addresses,
+        application,
+    );
     components.transport.limits.max_queued_messages = 64;
     start(components).unwrap()
 }

@@ -1,6 +1,6 @@
 //! Handles the part of scheduled events that does not depend on the protocol.
 
-use tenure_core::service::{agreement, election, mutex, office};
+use tenure_core::service::{agreement, election, mutex, mutex_and_election};
 use tenure_core::{EventConversions, Observation, ProcessId, Verdict};
 use tenure_trace::{MessageRecord, RecordKind};
 
@@ -349,9 +349,9 @@ impl RunContext {
 
     /// Records a command for a lock or an election that a user issues, before the protocol receives
     /// the command.
-    pub(crate) fn on_command(&mut self, at: ProcessId, command: office::Command) {
+    pub(crate) fn on_command(&mut self, at: ProcessId, command: mutex_and_election::Command) {
         match command {
-            office::Command::Mutex(mutex::Command::Enter) => {
+            mutex_and_election::Command::Mutex(mutex::Command::Enter) => {
                 self.metrics.waiting.change(self.now, true);
                 if let Some(users) = &mut self.lock_users {
                     users.record_enter_request(at, self.now);
@@ -360,17 +360,17 @@ impl RunContext {
                     }
                 }
             }
-            office::Command::Mutex(mutex::Command::Exit) => {
+            mutex_and_election::Command::Mutex(mutex::Command::Exit) => {
                 if let Some(users) = &mut self.lock_users {
                     users.record_exit_request(at, self.now);
                 }
             }
-            office::Command::Election(election::Command::Elect) => {
+            mutex_and_election::Command::Election(election::Command::Elect) => {
                 self.beliefs.on_request(at, self.live_processes.connected_flags());
                 self.metrics.election_request_count += 1;
                 self.note_election_disturbance();
             }
-            office::Command::Election(election::Command::Resign) => {
+            mutex_and_election::Command::Election(election::Command::Resign) => {
                 self.note_election_disturbance()
             }
         }

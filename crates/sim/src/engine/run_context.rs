@@ -1,7 +1,7 @@
 //! The part of the simulator that does not depend on the protocol. It is therefore compiled only
 //! once.
 
-use tenure_core::service::{mutex, office};
+use tenure_core::service::{mutex, mutex_and_election};
 use tenure_core::{Label, Layer, ProcessId, Service};
 use tenure_trace::RecordKind;
 
@@ -288,12 +288,12 @@ impl RunContext {
     }
 
     /// Passes a command for a lock or an election to the built-in monitors.
-    pub(crate) fn judge_command(&mut self, at: ProcessId, command: office::Command) {
-        if matches!(command, office::Command::Election(_)) {
+    pub(crate) fn judge_command(&mut self, at: ProcessId, command: mutex_and_election::Command) {
+        if matches!(command, mutex_and_election::Command::Election(_)) {
             self.monitors.allow_new_election();
         }
         let Some(mutex) = &mut self.monitors.mutex else { return };
-        if command != office::Command::Mutex(mutex::Command::Enter) {
+        if command != mutex_and_election::Command::Mutex(mutex::Command::Enter) {
             return;
         }
         let clocks = self.tracer.request_clocks(at);

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use tenure_core::service::{election, mutex, office};
+use tenure_core::service::{election, mutex, mutex_and_election};
 use tenure_core::{
     EffectBuffer, Group, Input, Labelled, Observation, ProcessId, Protocol, TimerChange, Verdict,
 };
@@ -430,8 +430,8 @@ where
 
     /// Issues a command of the workload to `process`. Does nothing if the process is down, or if
     /// the protocol does not have this command.
-    fn issue(&mut self, process: ProcessId, command: impl Into<office::Command>) {
-        if let Some(command) = P::Command::from_office(command.into()) {
+    fn issue(&mut self, process: ProcessId, command: impl Into<mutex_and_election::Command>) {
+        if let Some(command) = P::Command::from_mutex_and_election(command.into()) {
             self.handle_command(process, command);
         }
     }
@@ -448,13 +448,13 @@ where
         if !self.run.live_processes.is_up(at) {
             return;
         }
-        let office_command = command.to_office();
+        let mutex_or_election_command = command.to_mutex_and_election();
         self.step(at, Input::Command(command), |world, input| {
             if let Input::Command(command) = input {
                 world.note_command(at, command);
             }
         });
-        if office_command == Some(mutex::Command::Enter.into())
+        if mutex_or_election_command == Some(mutex::Command::Enter.into())
             && self.run.settings.workload.background_traffic.is_some()
             && self.run.live_processes.is_up(at)
         {
@@ -470,8 +470,8 @@ where
         if self.run.tracer.is_recording() {
             self.run.trace_event(at, RecordKind::Command(command.to_record()));
         }
-        if let Some(office_command) = command.to_office() {
-            self.run.on_command(at, office_command);
+        if let Some(mutex_or_election_command) = command.to_mutex_and_election() {
+            self.run.on_command(at, mutex_or_election_command);
         }
         if let Some(command) = command.to_agreement() {
             self.run.on_agreement_command(at, &command);

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use tenure_core::service::{mutex, office};
+use tenure_core::service::{mutex, mutex_and_election};
 use tenure_core::{ChannelOrder, Labelled, ProcessId, Protocol, TICKS_PER_UNIT, Verdict};
 use tenure_trace::{
     Action, ActionError, MessageSelector, RecordableProtocol, ScriptRunner, ServiceCommand,
@@ -109,7 +109,7 @@ impl<'a, P: RecordableProtocol> SteeredRun<'a, P> {
         match action {
             Action::Command(asking) => {
                 let command = self.up(asking.at).and_then(|_| P::Command::from_script(asking))?;
-                self.is_allowed(asking.at, command.to_office())?;
+                self.is_allowed(asking.at, command.to_mutex_and_election())?;
                 self.world.handle_command(asking.at, command);
             }
             Action::Deliver(pick) => {
@@ -203,16 +203,20 @@ impl<'a, P: RecordableProtocol> SteeredRun<'a, P> {
     /// of the lock workload may request the lock while outside the critical section, and may exit
     /// while inside. A user of an agreement service may issue a command if the user does not wait
     /// for an event. All other commands are allowed.
-    fn is_allowed(&self, at: ProcessId, command: Option<office::Command>) -> Option<()> {
+    fn is_allowed(
+        &self,
+        at: ProcessId,
+        command: Option<mutex_and_election::Command>,
+    ) -> Option<()> {
         if self.world.run.agreement_users.as_ref().is_some_and(|it| it.users.must_wait(at)) {
             return None;
         }
         let Some(users) = &self.world.run.lock_users else { return Some(()) };
         let is_allowed = match command {
-            Some(office::Command::Mutex(mutex::Command::Enter)) => {
+            Some(mutex_and_election::Command::Mutex(mutex::Command::Enter)) => {
                 users.phase(at) == LockUserPhase::Outside
             }
-            Some(office::Command::Mutex(mutex::Command::Exit)) => {
+            Some(mutex_and_election::Command::Mutex(mutex::Command::Exit)) => {
                 users.phase(at) == LockUserPhase::Inside
             }
             _ => true,

@@ -13,16 +13,18 @@ use tenure_algorithms::compose::{Coordinated, SideBySide, coordinated, side_by_s
 use tenure_algorithms::election::{Bully, bully};
 use tenure_algorithms::mutex::{Central, central};
 use tenure_core::monitors::{Fencing, LeaderAgreement, MutualExclusion, OnElection, OnMutex};
-use tenure_core::service::{election, mutex, office};
+use tenure_core::service::{election, mutex, mutex_and_election};
 use tenure_core::{
-    ChannelOrder, Fence, Monitor, Observation, Office, ProcessId, Rank, TICKS_PER_UNIT, Verdict,
-    Violation,
+    ChannelOrder, Fence, Monitor, MutexAndElection, Observation, ProcessId, Rank, TICKS_PER_UNIT,
+    Verdict, Violation,
 };
 use tenure_trace::{ClusterEvent, SplitMix64, TestCluster};
 
-const ENTER: office::Command = office::Command::Mutex(mutex::Command::Enter);
-const EXIT: office::Command = office::Command::Mutex(mutex::Command::Exit);
-const ELECT: office::Command = office::Command::Election(election::Command::Elect);
+const ENTER: mutex_and_election::Command =
+    mutex_and_election::Command::Mutex(mutex::Command::Enter);
+const EXIT: mutex_and_election::Command = mutex_and_election::Command::Mutex(mutex::Command::Exit);
+const ELECT: mutex_and_election::Command =
+    mutex_and_election::Command::Election(election::Command::Elect);
 
 /// Number of times that each fault may occur in a run.
 #[derive(Clone, Copy, Debug)]
@@ -80,7 +82,7 @@ enum User {
     Inside,
 }
 
-struct RandomRun<P: Office> {
+struct RandomRun<P: MutexAndElection> {
     cluster: TestCluster<P>,
     rng: SplitMix64,
     left: Budget,
@@ -98,7 +100,7 @@ struct RandomRun<P: Office> {
     steps: Option<Vec<String>>,
 }
 
-impl<P: Office> RandomRun<P> {
+impl<P: MutexAndElection> RandomRun<P> {
     fn new(size: u32, order: ChannelOrder, config: P::Config, seed: u64, budget: Budget) -> Self {
         RandomRun {
             cluster: TestCluster::uniform(size, order, config),
@@ -162,7 +164,7 @@ impl<P: Office> RandomRun<P> {
         }
     }
 
-    fn ask(&mut self, at: ProcessId, command: office::Command) {
+    fn ask(&mut self, at: ProcessId, command: mutex_and_election::Command) {
         self.log_step(|| format!("{at} asks {command:?}"));
         self.cluster.issue_command(at, command);
     }
@@ -317,7 +319,7 @@ impl<P: Office> RandomRun<P> {
     fn observe(
         &mut self,
         at: ProcessId,
-        observed: Observation<'_, office::Command, office::Event>,
+        observed: Observation<'_, mutex_and_election::Command, mutex_and_election::Event>,
     ) -> Result<(), Violation> {
         self.agreement.observe(at, observed)?;
         if !self.deceived {
@@ -335,13 +337,17 @@ impl<P: Office> RandomRun<P> {
         let user = &mut self.users[at.index()];
         match seen {
             ClusterEvent::Command(command) if *command == ENTER => *user = User::Waiting,
-            ClusterEvent::Event(office::Event::Mutex(mutex::Event::Entered { fence })) => {
+            ClusterEvent::Event(mutex_and_election::Event::Mutex(mutex::Event::Entered {
+                fence,
+            })) => {
                 *user = User::Inside;
                 if !self.fences.insert(*fence) {
                     return Err(format!("{at} enters with fence {fence}, which was given before"));
                 }
             }
-            ClusterEvent::Event(office::Event::Mutex(mutex::Event::Exited)) => *user = User::Idle,
+            ClusterEvent::Event(mutex_and_election::Event::Mutex(mutex::Event::Exited)) => {
+                *user = User::Idle
+            }
             ClusterEvent::Crashed => *user = User::Idle,
             _ => {}
         }
@@ -359,7 +365,7 @@ impl<P: Office> RandomRun<P> {
 }
 
 /// Returns the first seed with which a run fails, and the steps of this run.
-fn first_failure<P: Office>(
+fn first_failure<P: MutexAndElection>(
     size: u32,
     order: ChannelOrder,
     config: impl Fn(u64) -> P::Config,
@@ -375,7 +381,7 @@ fn first_failure<P: Office>(
     Some(format!("{steps}\nseed {seed}, {size} processes, {budget:?}: {description}"))
 }
 
-fn survives<P: Office>(
+fn survives<P: MutexAndElection>(
     order: ChannelOrder,
     config: impl Fn(u32, u64) -> P::Config,
     seeds: u64,

@@ -416,8 +416,8 @@ fn distinguishes_starvation_from_deadlock() {
 }
 
 #[test]
-fn office_is_judged_as_lock_and_election() {
-    // The configuration of the office `coordinated:bully` in the catalogue.
+fn coordinated_is_judged_as_lock_and_election() {
+    // The configuration of `coordinated:bully` in the catalogue.
     let parameters = Parameters { variants: vec!["greet".to_owned()], ..Parameters::plain(4) };
     let election: bully::Config = FromParameters::from_parameters(&parameters).unwrap();
     for seed in 0..50 {

@@ -127,7 +127,7 @@ fn sides(data: &RawValue) -> Result<Vec<Vec<ProcessId>>, Error> {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
-    use tenure_core::service::{election, mutex, office, stream};
+    use tenure_core::service::{election, mutex, mutex_and_election, stream};
     use tenure_core::{Fence, Term, Verdict};
 
     use super::*;
@@ -164,16 +164,18 @@ mod tests {
             RecordKind::Boot,
             RecordKind::Command(mutex::Command::Enter.into()),
             RecordKind::Command(election::Command::Elect.into()),
-            RecordKind::Command(office::Command::Mutex(mutex::Command::Exit).into()),
-            RecordKind::Command(office::Command::Election(election::Command::Resign).into()),
+            RecordKind::Command(mutex_and_election::Command::Mutex(mutex::Command::Exit).into()),
+            RecordKind::Command(
+                mutex_and_election::Command::Election(election::Command::Resign).into(),
+            ),
             RecordKind::Command(send.into()),
             RecordKind::Command(CommandData::Other(json!({"Write": 1}))),
             RecordKind::Event(entered.into()),
             RecordKind::Event(mutex::Event::Exited.into()),
             RecordKind::Event(elected.into()),
             RecordKind::Event(election::Event::Deposed { term }.into()),
-            RecordKind::Event(office::Event::Election(elected).into()),
-            RecordKind::Event(office::Event::Mutex(entered).into()),
+            RecordKind::Event(mutex_and_election::Event::Election(elected).into()),
+            RecordKind::Event(mutex_and_election::Event::Mutex(entered).into()),
             RecordKind::Event(got.into()),
             RecordKind::Event(EventData::Other(Value::Null)),
             RecordKind::Send(message_record()),

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tenure_core::service::{
-    agreement, clock_synchronisation, commit, election, leader_tree, mutex, office,
+    agreement, clock_synchronisation, commit, election, leader_tree, mutex, mutex_and_election,
     replicated_list, stream, with_election,
 };
 use tenure_core::{Fence, ProcessId, Term};
@@ -18,10 +18,10 @@ pub enum CommandData {
     Mutex(mutex::Command),
     /// Command to an election.
     Election(election::Command),
-    /// Command to an office. An office is a protocol that combines a lock with an election. A
-    /// reader also parses the election commands of [`CommandData::WithElection`] into this variant,
-    /// because their JSON is the same.
-    Office(office::Command),
+    /// Command to a protocol that combines a lock with an election. A reader also parses the
+    /// election commands of [`CommandData::WithElection`] into this variant, because their JSON is
+    /// the same.
+    MutexAndElection(mutex_and_election::Command),
     /// Command to a channel.
     Stream(stream::Command),
     /// Command to a service that an elected leader provides, such as a replicated list.
@@ -43,10 +43,9 @@ pub enum EventData {
     Mutex(mutex::Event),
     /// Event of an election.
     Election(election::Event),
-    /// Event of an office. An office is a protocol that combines a lock with an election. A reader
-    /// also parses the election events of [`EventData::WithElection`] into this variant, because
-    /// their JSON is the same.
-    Office(office::Event),
+    /// Event of a protocol that combines a lock with an election. A reader also parses the election
+    /// events of [`EventData::WithElection`] into this variant, because their JSON is the same.
+    MutexAndElection(mutex_and_election::Event),
     /// Event of a channel.
     Stream(stream::Event),
     /// Event of a service that an elected leader provides, such as a replicated list.
@@ -89,25 +88,26 @@ pub enum ApplicationEvent {
 }
 
 impl CommandData {
-    /// Returns the command if this is a command to a lock, and `None` otherwise. An office is a
-    /// protocol that combines a lock with an election, so a command to an office may be a command
-    /// to a lock.
+    /// Returns the command if this is a command to a lock, and `None` otherwise. The lock may be
+    /// combined with an election in one protocol.
     pub fn mutex(&self) -> Option<&mutex::Command> {
         match self {
-            CommandData::Mutex(command) | CommandData::Office(office::Command::Mutex(command)) => {
+            CommandData::Mutex(command)
+            | CommandData::MutexAndElection(mutex_and_election::Command::Mutex(command)) => {
                 Some(command)
             }
             _ => None,
         }
     }
 
-    /// Returns the command if this is a command to an election, and `None` otherwise. An office is
-    /// a protocol that combines a lock with an election, so a command to an office may be a command
-    /// to an election.
+    /// Returns the command if this is a command to an election, and `None` otherwise. The election
+    /// may be combined with a lock in one protocol.
     pub fn election(&self) -> Option<&election::Command> {
         match self {
             CommandData::Election(command)
-            | CommandData::Office(office::Command::Election(command)) => Some(command),
+            | CommandData::MutexAndElection(mutex_and_election::Command::Election(command)) => {
+                Some(command)
+            }
             _ => None,
         }
     }
@@ -143,9 +143,11 @@ impl CommandData {
             Ok(AnyCommand::Exit) => CommandData::Mutex(mutex::Command::Exit),
             Ok(AnyCommand::Elect) => CommandData::Election(election::Command::Elect),
             Ok(AnyCommand::Resign) => CommandData::Election(election::Command::Resign),
-            Ok(AnyCommand::Mutex(command)) => CommandData::Office(office::Command::Mutex(command)),
+            Ok(AnyCommand::Mutex(command)) => {
+                CommandData::MutexAndElection(mutex_and_election::Command::Mutex(command))
+            }
             Ok(AnyCommand::Election(command)) => {
-                CommandData::Office(office::Command::Election(command))
+                CommandData::MutexAndElection(mutex_and_election::Command::Election(command))
             }
             Ok(AnyCommand::Send { to, item }) => {
                 CommandData::Stream(stream::Command::Send { to, item })
@@ -162,22 +164,22 @@ impl CommandData {
 }
 
 impl EventData {
-    /// Returns the event if this is an event of a lock, and `None` otherwise. An office is a
-    /// protocol that combines a lock with an election, so an event of an office may be an event of
-    /// a lock.
+    /// Returns the event if this is an event of a lock, and `None` otherwise. The lock may be
+    /// combined with an election in one protocol.
     pub fn mutex(&self) -> Option<&mutex::Event> {
         match self {
-            EventData::Mutex(event) | EventData::Office(office::Event::Mutex(event)) => Some(event),
+            EventData::Mutex(event)
+            | EventData::MutexAndElection(mutex_and_election::Event::Mutex(event)) => Some(event),
             _ => None,
         }
     }
 
-    /// Returns the event if this is an event of an election, and `None` otherwise. An office is a
-    /// protocol that combines a lock with an election, so an event of an office may be an event of
-    /// an election.
+    /// Returns the event if this is an event of an election, and `None` otherwise. The election may
+    /// be combined with a lock in one protocol.
     pub fn election(&self) -> Option<&election::Event> {
         match self {
-            EventData::Election(event) | EventData::Office(office::Event::Election(event)) => {
+            EventData::Election(event)
+            | EventData::MutexAndElection(mutex_and_election::Event::Election(event)) => {
                 Some(event)
             }
             _ => None,
@@ -217,8 +219,12 @@ impl EventData {
             Ok(AnyEvent::Deposed { term }) => {
                 EventData::Election(election::Event::Deposed { term })
             }
-            Ok(AnyEvent::Mutex(event)) => EventData::Office(office::Event::Mutex(event)),
-            Ok(AnyEvent::Election(event)) => EventData::Office(office::Event::Election(event)),
+            Ok(AnyEvent::Mutex(event)) => {
+                EventData::MutexAndElection(mutex_and_election::Event::Mutex(event))
+            }
+            Ok(AnyEvent::Election(event)) => {
+                EventData::MutexAndElection(mutex_and_election::Event::Election(event))
+            }
             Ok(AnyEvent::Received { from, item }) => {
                 EventData::Stream(stream::Event::Received { from, item })
             }
@@ -233,8 +239,9 @@ impl EventData {
     }
 }
 
-/// Commands that a reader recognizes by their names: commands to locks, elections, offices and
-/// channels, and those of [`CommandData::WithElection`]. No two of them have the same name.
+/// Commands that a reader recognizes by their names: commands to locks, elections, combinations of
+/// both, and channels, and those of [`CommandData::WithElection`]. No two of them have the same
+/// name.
 #[derive(Deserialize)]
 enum AnyCommand {
     Enter,

@@ -61,11 +61,11 @@ impl Vocabulary {
     }
 
     pub(super) const fn has_lock(&self) -> bool {
-        matches!(self.service, Service::Mutex | Service::Office)
+        matches!(self.service, Service::Mutex | Service::MutexAndElection)
     }
 
     pub(super) const fn has_leaders(&self) -> bool {
-        matches!(self.service, Service::Election | Service::Office | Service::Log)
+        matches!(self.service, Service::Election | Service::MutexAndElection | Service::Log)
     }
 }
 

@@ -6,8 +6,8 @@ use std::str::FromStr;
 use serde::Serialize;
 use serde_json::Value;
 use tenure_core::service::{
-    agreement, clock_synchronisation, commit, detector, election, leader_tree, mutex, office,
-    replicated_list, stream, with_election,
+    agreement, clock_synchronisation, commit, detector, election, leader_tree, mutex,
+    mutex_and_election, replicated_list, stream, with_election,
 };
 use tenure_core::{EventConversions, ProcessId, Protocol, Service, Tagged};
 
@@ -51,14 +51,14 @@ pub trait ServiceCommand: Clone + Debug + PartialEq + 'static {
 
     /// Converts a command of a lock service or an election into this type. Returns `None` if this
     /// type has no such command.
-    fn from_office(command: office::Command) -> Option<Self> {
+    fn from_mutex_and_election(command: mutex_and_election::Command) -> Option<Self> {
         let _ = command;
         None
     }
 
     /// Returns this command as a command of a lock service or an election. Returns `None` if this
     /// is a command of another service.
-    fn to_office(&self) -> Option<office::Command> {
+    fn to_mutex_and_election(&self) -> Option<mutex_and_election::Command> {
         None
     }
 
@@ -111,7 +111,7 @@ impl CommandData {
         Some(match self {
             CommandData::Mutex(command) => command.to_script(at),
             CommandData::Election(command) => command.to_script(at),
-            CommandData::Office(command) => command.to_script(at),
+            CommandData::MutexAndElection(command) => command.to_script(at),
             CommandData::Stream(command) => command.to_script(at),
             CommandData::Application(command) => command.to_script(at),
             CommandData::Agreement(command) => command.to_script(at),
@@ -155,15 +155,15 @@ impl ServiceCommand for mutex::Command {
     const ONE_WORD_COMMANDS: &'static [(&'static str, Self)] =
         &[("enter", mutex::Command::Enter), ("exit", mutex::Command::Exit)];
 
-    fn from_office(command: office::Command) -> Option<Self> {
+    fn from_mutex_and_election(command: mutex_and_election::Command) -> Option<Self> {
         match command {
-            office::Command::Mutex(command) => Some(command),
-            office::Command::Election(_) => None,
+            mutex_and_election::Command::Mutex(command) => Some(command),
+            mutex_and_election::Command::Election(_) => None,
         }
     }
 
-    fn to_office(&self) -> Option<office::Command> {
-        Some(office::Command::Mutex(*self))
+    fn to_mutex_and_election(&self) -> Option<mutex_and_election::Command> {
+        Some(mutex_and_election::Command::Mutex(*self))
     }
 
     fn to_record(&self) -> CommandData {
@@ -176,15 +176,15 @@ impl ServiceCommand for election::Command {
     const ONE_WORD_COMMANDS: &'static [(&'static str, Self)] =
         &[("elect", election::Command::Elect), ("resign", election::Command::Resign)];
 
-    fn from_office(command: office::Command) -> Option<Self> {
+    fn from_mutex_and_election(command: mutex_and_election::Command) -> Option<Self> {
         match command {
-            office::Command::Election(command) => Some(command),
-            office::Command::Mutex(_) => None,
+            mutex_and_election::Command::Election(command) => Some(command),
+            mutex_and_election::Command::Mutex(_) => None,
         }
     }
 
-    fn to_office(&self) -> Option<office::Command> {
-        Some(office::Command::Election(*self))
+    fn to_mutex_and_election(&self) -> Option<mutex_and_election::Command> {
+        Some(mutex_and_election::Command::Election(*self))
     }
 
     fn to_record(&self) -> CommandData {
@@ -192,33 +192,35 @@ impl ServiceCommand for election::Command {
     }
 }
 
-impl ServiceCommand for office::Command {
-    const SERVICE: Service = Service::Office;
+impl ServiceCommand for mutex_and_election::Command {
+    const SERVICE: Service = Service::MutexAndElection;
 
     fn from_script(script_command: &ScriptCommand) -> Option<Self> {
-        let mutex = mutex::Command::from_script(script_command).map(office::Command::Mutex);
+        let mutex =
+            mutex::Command::from_script(script_command).map(mutex_and_election::Command::Mutex);
         mutex.or_else(|| {
-            election::Command::from_script(script_command).map(office::Command::Election)
+            election::Command::from_script(script_command)
+                .map(mutex_and_election::Command::Election)
         })
     }
 
     fn to_script(&self, at: ProcessId) -> ScriptCommand {
         match self {
-            office::Command::Mutex(command) => command.to_script(at),
-            office::Command::Election(command) => command.to_script(at),
+            mutex_and_election::Command::Mutex(command) => command.to_script(at),
+            mutex_and_election::Command::Election(command) => command.to_script(at),
         }
     }
 
-    fn from_office(command: office::Command) -> Option<Self> {
+    fn from_mutex_and_election(command: mutex_and_election::Command) -> Option<Self> {
         Some(command)
     }
 
-    fn to_office(&self) -> Option<office::Command> {
+    fn to_mutex_and_election(&self) -> Option<mutex_and_election::Command> {
         Some(*self)
     }
 
     fn to_record(&self) -> CommandData {
-        CommandData::Office(*self)
+        CommandData::MutexAndElection(*self)
     }
 }
 
@@ -345,14 +347,14 @@ impl<C: ServiceCommand> ServiceCommand for with_election::Command<C> {
         }
     }
 
-    fn from_office(command: office::Command) -> Option<Self> {
-        election::Command::from_office(command).map(with_election::Command::Election)
+    fn from_mutex_and_election(command: mutex_and_election::Command) -> Option<Self> {
+        election::Command::from_mutex_and_election(command).map(with_election::Command::Election)
     }
 
-    fn to_office(&self) -> Option<office::Command> {
+    fn to_mutex_and_election(&self) -> Option<mutex_and_election::Command> {
         match self {
             with_election::Command::Application(_) => None,
-            with_election::Command::Election(command) => command.to_office(),
+            with_election::Command::Election(command) => command.to_mutex_and_election(),
         }
     }
 
@@ -362,7 +364,7 @@ impl<C: ServiceCommand> ServiceCommand for with_election::Command<C> {
                 command.to_record().into_with_election()
             }
             with_election::Command::Election(command) => {
-                CommandData::Office(office::Command::Election(*command))
+                CommandData::MutexAndElection(mutex_and_election::Command::Election(*command))
             }
         }
     }
@@ -420,7 +422,7 @@ macro_rules! service_events {
 service_events! {
     mutex => |event| EventData::Mutex(event),
     election => |event| EventData::Election(event),
-    office => |event| EventData::Office(event),
+    mutex_and_election => |event| EventData::MutexAndElection(event),
     stream => |event| EventData::Stream(event),
     clock_synchronisation => |event| EventData::Application(ApplicationEvent::Clock(event)),
     replicated_list => |event| EventData::Application(ApplicationEvent::Replication(event)),
@@ -441,7 +443,7 @@ impl<E: ServiceEvent> ServiceEvent for with_election::Event<E> {
         match self {
             with_election::Event::Application(event) => event.to_record().into_with_election(),
             with_election::Event::Election(event) => {
-                EventData::Office(office::Event::Election(*event))
+                EventData::MutexAndElection(mutex_and_election::Event::Election(*event))
             }
         }
     }
@@ -483,12 +485,12 @@ mod tests {
         let elections = [election::Command::Elect, election::Command::Resign];
         understood_as_said(&locks);
         understood_as_said(&elections);
-        understood_as_said(&locks.map(office::Command::Mutex));
+        understood_as_said(&locks.map(mutex_and_election::Command::Mutex));
         let named =
             |inner| Tagged { key: "printer".parse::<tenure_core::LockName>().unwrap(), inner };
         // Traces record these commands as data that they do not interpret.
         locks.map(named).iter().for_each(|command| drop(understood(command)));
-        understood_as_said(&elections.map(office::Command::Election));
+        understood_as_said(&elections.map(mutex_and_election::Command::Election));
         understood_as_said(&[stream::Command::Send { to: ProcessId(1), item: 7 }]);
         understood_as_said(
             &elections.map(with_election::Command::<clock_synchronisation::Command>::Election),

@@ -401,10 +401,10 @@ impl TraceVerifier {
 
     fn findings(&self) -> Findings {
         let mut findings = Findings::new(&self.header, self.start.unwrap_or(self.now));
-        if matches!(self.header.service, Service::Mutex | Service::Office) {
+        if matches!(self.header.service, Service::Mutex | Service::MutexAndElection) {
             self.verify_entries(&mut findings);
         }
-        if matches!(self.header.service, Service::Election | Service::Office) {
+        if matches!(self.header.service, Service::Election | Service::MutexAndElection) {
             let is_required = |it: &Finding| match it.property {
                 Property::Uniqueness
                 | Property::Irrevocability
@@ -463,7 +463,7 @@ impl TraceVerifier {
 
     /// Verifies that no process waits forever, for the properties in the header.
     fn verify_waits(&self, findings: &mut Findings) {
-        let is_lock = matches!(self.header.service, Service::Mutex | Service::Office);
+        let is_lock = matches!(self.header.service, Service::Mutex | Service::MutexAndElection);
         let properties: &[Property] = match is_lock {
             true => &[Property::DeadlockFreedom, Property::StarvationFreedom],
             false => &[Property::Progress],

@@ -10,7 +10,7 @@ use std::rc::Rc;
 use tempfile::TempDir;
 use tenure_core::service::election::Event;
 use tenure_core::service::mutex::Command;
-use tenure_core::service::{office, stream};
+use tenure_core::service::{mutex_and_election, stream};
 use tenure_core::{ProcessId, Rank, Term, Verdict};
 use tenure_trace::diagram::{DiagramOptions, DiagramPage, TraceWindow, lay_out_files};
 use tenure_trace::{
@@ -171,7 +171,9 @@ fn rejects_records_that_name_unknown_processes() {
     let kinds = [
         RecordKind::Event(elected(leader, own).into()),
         RecordKind::Event(elected(own, leader).into()),
-        RecordKind::Event(office::Event::Election(Event::Deposed { term: term(leader) }).into()),
+        RecordKind::Event(
+            mutex_and_election::Event::Election(Event::Deposed { term: term(leader) }).into(),
+        ),
         RecordKind::Event(stream::Event::Received { from: peer, item: 1 }.into()),
         RecordKind::Command(stream::Command::Send { to: peer, item: 1 }.into()),
         RecordKind::Send(message_record.clone()),

@@ -63,7 +63,7 @@ impl<E: Election + Algorithm> Algorithm for Coordinated<E> {
         Card {
             name: format!("coordinated:{}", election.name),
             title: format!("ask the leader elected by {}", election.name),
-            service: Service::Office,
+            service: Service::MutexAndElection,
             strategy: Strategy::Composition,
             order: ChannelOrder::Fifo,
             topology: Topology::Complete,

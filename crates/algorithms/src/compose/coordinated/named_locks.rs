@@ -20,7 +20,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use tenure_core::service::with_election::{Command, Event};
-use tenure_core::service::{election, mutex, office};
+use tenure_core::service::{election, mutex, mutex_and_election};
 use tenure_core::{
     Algorithm, Card, Effects, Election, Group, Input, Label, Labelled, LockName, Never, ProcessId,
     ProcessSet, Protocol, SharedConfig, Tagged, Term, TimerRole, Verdict,
@@ -130,7 +130,10 @@ impl<E: Election> Protocol for NamedLocks<E> {
         match command {
             Command::Application(Tagged { key, inner }) => {
                 let lock = self.lock(&key, fx);
-                lock.on_command(office::Command::Mutex(inner), &mut lock_effects(&key, fx));
+                lock.on_command(
+                    mutex_and_election::Command::Mutex(inner),
+                    &mut lock_effects(&key, fx),
+                );
                 // If no leader is trusted, a leader must be elected. The new leader then learns of
                 // this request.
                 if inner == mutex::Command::Enter && !lock.is_leader_trusted {
@@ -269,10 +272,10 @@ fn lock_effects<'a, E: Election>(
         |inner| Message::Lock(Tagged { key: name.clone(), inner }),
         |inner| Timer::Lock(Tagged { key: name.clone(), inner }),
         |event| match event {
-            office::Event::Mutex(inner) => {
+            mutex_and_election::Event::Mutex(inner) => {
                 Some(Event::Application(Tagged { key: name.clone(), inner }))
             }
-            office::Event::Election(_) => None,
+            mutex_and_election::Event::Election(_) => None,
         },
     )
 }

@@ -197,7 +197,7 @@ fn supported_properties() -> impl Iterator<Item = Property> {
     let known =
         LOCK_AND_ELECTION_PROPERTIES.into_iter().chain(Property::ALL.into_iter().filter(agreed));
     let known = known.chain([Property::Closure, Property::Convergence]);
-    known.chain(tenure_instances::custom_properties(Service::Office))
+    known.chain(tenure_instances::custom_properties(Service::MutexAndElection))
 }
 
 const LOCK_AND_ELECTION_PROPERTIES: [Property; 20] = [

@@ -307,7 +307,7 @@ fn plain_names(options: &Options) -> Result<Vec<&'static str>, Failure> {
 fn service_of(name: &str) -> Option<ComparedService> {
     let service = tenure_instances::card(name, &Parameters::plain(3)).ok()?.service;
     Some(match service {
-        Service::Mutex | Service::Office => ComparedService::Mutex,
+        Service::Mutex | Service::MutexAndElection => ComparedService::Mutex,
         Service::Election => ComparedService::Election,
         _ => ComparedService::Agreement,
     })

@@ -24,7 +24,7 @@ impl CoordinatorKind {
     pub(super) fn from_card(lock: &Card) -> Self {
         match (lock.strategy, lock.service) {
             (Strategy::Centralised, _) => CoordinatorKind::Fixed(ProcessId(0)),
-            (Strategy::Composition, Service::Office) => CoordinatorKind::Leader,
+            (Strategy::Composition, Service::MutexAndElection) => CoordinatorKind::Leader,
             _ => CoordinatorKind::None,
         }
     }

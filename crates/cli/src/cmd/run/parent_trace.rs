@@ -54,6 +54,6 @@ pub(super) fn trace_header(plan: &NodeRunPlan, source: TraceSource) -> Header {
         fenced: plan.uses_lock && plan.card.is_fenced(),
         most_bypass: plan.card.promised_bypass_bound().filter(|_| plan.uses_lock),
         seed: Some(plan.options.seed),
-        ..Header::new(plan.card.name.clone(), Service::Office, plan.size, source)
+        ..Header::new(plan.card.name.clone(), Service::MutexAndElection, plan.size, source)
     }
 }

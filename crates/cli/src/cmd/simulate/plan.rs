@@ -50,9 +50,10 @@ pub(crate) struct SimulationPlan {
 pub(super) fn supported_properties() -> impl Iterator<Item = Property> {
     let is_supported = |it: &Property| {
         let mut agreements = Service::AGREEMENTS.iter();
-        it.applies_to(Service::Office) || agreements.any(|service| it.applies_to(*service))
+        it.applies_to(Service::MutexAndElection)
+            || agreements.any(|service| it.applies_to(*service))
     };
-    let own = tenure_instances::custom_properties(Service::Office);
+    let own = tenure_instances::custom_properties(Service::MutexAndElection);
     Property::ALL.into_iter().filter(is_supported).chain(own)
 }
 

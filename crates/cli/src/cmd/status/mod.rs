@@ -34,9 +34,9 @@ const EXAMPLES: &str = "Examples:
 
 /// Show the current leader, and the state of each node or member of a lock service
 ///
-/// Nodes: queries their status pages, and shows the leader and its time in office as each node sees
-/// it. A configuration file names the page of its own node, and those of all nodes if it has
-/// page.addresses. A page that is reachable from other machines requires a token. With a
+/// Nodes: queries their status pages, and shows the leader and the time since its election, as each
+/// node sees them. A configuration file names the page of its own node, and those of all nodes if
+/// it has page.addresses. A page that is reachable from other machines requires a token. With a
 /// configuration file, the command reads the token of its node, page.token in the directory of
 /// [store], and sends it to all pages: give all nodes a copy of one page.token. Otherwise, use the
 /// addresses that the nodes reported.

@@ -231,7 +231,7 @@ fn combinations(axes: &[SweepAxis], algorithms: usize) -> Result<Vec<Vec<String>
 fn set_defaults(options: &mut RunOptions, algorithm: &str) -> Option<Service> {
     let (name, _) = split_variants(algorithm);
     let service = tenure_instances::card(name, &Parameters::plain(3)).ok()?.service;
-    if service == Service::Mutex || service == Service::Office {
+    if service == Service::Mutex || service == Service::MutexAndElection {
         options.latency.get_or_insert(LATENCY);
         if options.sequential.is_none() {
             let entries = EntriesOption::Of(EntriesPerProcess::Each(ENTRIES));

@@ -123,7 +123,8 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
 }
 
 fn verify_traces(options: &VerifyOptions) -> Result<Status, Failure> {
-    let has_monitors = tenure_instances::custom_properties(Service::Office).next().is_some();
+    let has_monitors =
+        tenure_instances::custom_properties(Service::MutexAndElection).next().is_some();
     let verification: Verification = if options.custom.is_empty() && !has_monitors {
         verify_files(&options.files).map_err(Failure::usage)?
     } else {

@@ -7,11 +7,12 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 use tenure_algorithms::catalogue::{
-    ELECTIONS, MUTEXES, OfficeVisitor, Parameters, office_card, visit_office,
+    ELECTIONS, MUTEXES, MutexAndElectionVisitor, Parameters, mutex_and_election_card,
+    visit_mutex_and_election,
 };
 use tenure_algorithms::compose::{WithDetector, with_detector};
 use tenure_algorithms::detector::Heartbeat;
-use tenure_core::{Algorithm, CrashModel, Office, ProcessId, TICKS_PER_UNIT};
+use tenure_core::{Algorithm, CrashModel, MutexAndElection, ProcessId, TICKS_PER_UNIT};
 use tenure_runtime::transport::{
     Listen, MeshHandle, MeshSettings, PeerAuthentication, ReloadableKeys,
 };
@@ -37,13 +38,13 @@ type Name = (String, &'static str);
 
 /// Returns pairs of a lock algorithm and an election algorithm. The pairs contain every lock
 /// algorithm, and every election algorithm that can be combined with a lock.
-fn offices() -> Vec<Name> {
+fn lock_election_pairs() -> Vec<Name> {
     let locks = MUTEXES.iter().map(|lock| ((*lock).to_owned(), "raft"));
     let below = ["raft", "bully"].map(|election| (format!("coordinated:{election}"), election));
     let elections = ELECTIONS.iter().map(|election| ("central".to_owned(), *election));
     // An election in synchronous rounds cannot be combined with a lock.
-    let elections =
-        elections.filter(|(lock, election)| office_card(lock, election, &parameters()).is_ok());
+    let elections = elections
+        .filter(|(lock, election)| mutex_and_election_card(lock, election, &parameters()).is_ok());
     below.into_iter().chain(locks).chain(elections).collect()
 }
 
@@ -71,7 +72,7 @@ impl ClusterFiles {
         (ClusterFiles { directory, addresses, keys }, listeners)
     }
 
-    fn start<P: Office>(&self, me: ProcessId, listen: Listen, config: P::Config) -> Node {
+    fn start<P: MutexAndElection>(&self, me: ProcessId, listen: Listen, config: P::Config) -> Node {
         let store = store(self.directory.path(), me.index(), SIZE as usize);
         let (session, addresses) = (store.session(), self.addresses.clone());
         let transport = MeshSettings {
@@ -130,10 +131,10 @@ struct Trial {
     survives: bool,
 }
 
-impl OfficeVisitor for Trial {
+impl MutexAndElectionVisitor for Trial {
     type Output = Result<String, String>;
 
-    fn office<P: Office + Algorithm>(self, inner: P::Config) -> Self::Output {
+    fn mutex_and_election<P: MutexAndElection + Algorithm>(self, inner: P::Config) -> Self::Output {
         let config = with_detector::Config { detector: detector(), inner };
         let mut threads = tokio::runtime::Builder::new_multi_thread();
         let runtime = threads.worker_threads(2).enable_all().build().unwrap();
@@ -142,7 +143,7 @@ impl OfficeVisitor for Trial {
 }
 
 impl Trial {
-    async fn of<P: Office>(&self, config: P::Config) -> Result<String, String> {
+    async fn of<P: MutexAndElection>(&self, config: P::Config) -> Result<String, String> {
         let (files, listeners) = ClusterFiles::new();
         let faulty = ProcessId::from_index(usize::try_from(self.seed).unwrap() % SIZE as usize);
         let faults = FaultSource::new(self.seed, self.max_messages);
@@ -205,7 +206,7 @@ impl Trial {
         sleep(Duration::from_millis(100)).await;
     }
 
-    async fn start_again<P: Office>(
+    async fn start_again<P: MutexAndElection>(
         &self,
         files: &ClusterFiles,
         config: P::Config,
@@ -239,10 +240,11 @@ impl Trial {
 }
 
 fn run_trial((mutex, election): &Name, seed: u64, max_messages: usize) -> Result<(), String> {
-    let card = office_card(mutex, election, &parameters()).map_err(|it| it.to_string())?;
+    let card =
+        mutex_and_election_card(mutex, election, &parameters()).map_err(|it| it.to_string())?;
     let survives = card.faults.crashes == CrashModel::Recovery;
     let trial = Trial { seed, max_messages, survives };
-    let outcome = visit_office(mutex, election, &parameters(), trial);
+    let outcome = visit_mutex_and_election(mutex, election, &parameters(), trial);
     let outcome = outcome.map_err(|unknown| unknown.to_string()).and_then(|it| it);
     let summary =
         outcome.map_err(|wrong| format!("{mutex} beside {election}, seed {seed}: {wrong}"))?;
@@ -252,7 +254,7 @@ fn run_trial((mutex, election): &Name, seed: u64, max_messages: usize) -> Result
 
 #[test]
 fn invalid_messages_stop_no_node() {
-    run_trial(&offices()[0], 2, 40).unwrap();
+    run_trial(&lock_election_pairs()[0], 2, 40).unwrap();
 }
 
 /// Sends invalid messages to running nodes, for each pair of a lock and an election.
@@ -260,10 +262,10 @@ fn invalid_messages_stop_no_node() {
 #[test]
 #[ignore = "minutes"]
 fn all_invalid_messages_stop_no_node() {
-    let offices = offices();
-    let all = crate::seeds(0..offices.len() as u64);
-    let office = |seed: u64| &offices[usize::try_from(seed).unwrap() % offices.len()];
+    let pairs = lock_election_pairs();
+    let all = crate::seeds(0..pairs.len() as u64);
+    let pair = |seed: u64| &pairs[usize::try_from(seed).unwrap() % pairs.len()];
     let wrong: Vec<String> =
-        all.filter_map(|seed| run_trial(office(seed), seed, usize::MAX).err()).collect();
+        all.filter_map(|seed| run_trial(pair(seed), seed, usize::MAX).err()).collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

@@ -332,7 +332,7 @@ fn saturated_maekawa_takes_about_four_messages_per_member() {
 /// a new leader, and the requests that waiting processes repeat.
 #[test]
 fn contended_compositions_stay_within_the_bounds_of_their_cards() {
-    let is_lock = |service| matches!(service, Service::Mutex | Service::Office);
+    let is_lock = |service| matches!(service, Service::Mutex | Service::MutexAndElection);
     let mut checked = 0;
     for name in catalogue::composition_names() {
         for (size, entries) in [(3, 1), (5, 1), (9, 5)] {

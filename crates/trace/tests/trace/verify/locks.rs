@@ -72,8 +72,8 @@ fn exit_may_follow_an_entry_that_no_record_shows() {
 #[test]
 fn report_names_the_unit_of_times() {
     for (story, unit, other) in [
-        (Story::of(Service::Office), " units", " ms"),
-        (Story::real(Service::Office), " ms", " units"),
+        (Story::of(Service::MutexAndElection), " units", " ms"),
+        (Story::real(Service::MutexAndElection), " ms", " units"),
     ] {
         let story = story.all_elect(3, 1).requests(1).enters(1, 2).requests(2).enters(2, 1);
         let verified = story.verified();

@@ -185,10 +185,10 @@ async fn observe(options: &Options) -> Result<(), Failure> {
     let mut observer = client.observe(&options.name);
     let print = async {
         loop {
-            let office = next_state(&mut observer, &client).await.map_err(request_failure)?;
+            let state = next_state(&mut observer, &client).await.map_err(request_failure)?;
             let text = |bytes: Vec<u8>| Some(String::from_utf8_lossy(&bytes).into_owned());
             let election = options.name.clone();
-            let line = match office {
+            let line = match state {
                 ElectionState::NoLeader => {
                     LeaderLine { election, leader: None, fence: None, key: None }
                 }

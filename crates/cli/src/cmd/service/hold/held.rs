@@ -34,13 +34,13 @@ impl HeldClaims {
 
     /// Returns the keys of the locks or the leadership, each with its fencing token.
     pub(super) fn claims(&self) -> impl Iterator<Item = (&[u8], u64)> {
-        let (guards, office) = match self {
+        let (guards, leadership) = match self {
             HeldClaims::Locks { guards, .. } => (&guards[..], None),
             HeldClaims::Leadership { leading, .. } => {
                 (&[][..], Some((leading.key(), leading.fence())))
             }
         };
-        guards.iter().map(|guard| (guard.key(), guard.fence())).chain(office)
+        guards.iter().map(|guard| (guard.key(), guard.fence())).chain(leadership)
     }
 
     pub(super) fn deadline(&self) -> Option<Instant> {

@@ -2,7 +2,7 @@
 
 use alloc::string::String;
 
-use tenure_core::{Algorithm, Card, Election, Mutex, Office};
+use tenure_core::{Algorithm, Card, Election, Mutex, MutexAndElection};
 
 use super::{
     CatalogueError, Parameters, election_for_leader, election_to_follow, unaliased,
@@ -14,15 +14,16 @@ use crate::election::{bully, raft};
 use crate::mutex::members::{self as mutexes, sum::Any as AnyMutex};
 use crate::variants::{VariantId, Variants};
 
-/// Code that is generic over the type of an office. An office is one protocol that offers a lock
-/// and an election. The functions [`visit_office`], [`visit_office_with_mutex`] and
-/// [`visit_office_with_election`] find this type and then run the code.
-pub trait OfficeVisitor: Sized {
+/// Code that is generic over the type of a protocol that offers a mutex and an election. The
+/// functions [`visit_mutex_and_election`], [`visit_typed_mutex_and_election`] and
+/// [`visit_mutex_and_typed_election`] find this type and then run the code.
+pub trait MutexAndElectionVisitor: Sized {
     /// Result of the visit.
     type Output;
 
-    /// Runs the code with the type `P` of the office and with its configuration.
-    fn office<P: Office + Algorithm>(self, config: P::Config) -> Self::Output;
+    /// Runs the code with the type `P` of the protocol and with its configuration.
+    fn mutex_and_election<P: MutexAndElection + Algorithm>(self, config: P::Config)
+    -> Self::Output;
 }
 
 /// Code that is generic over the type of the election in
@@ -40,7 +41,7 @@ pub trait NamedLocksVisitor: Sized {
 /// Calls `visitor` with the configuration of named locks that the leader of one election grants.
 /// The name `mutex` has the form `coordinated:ELECTION`, where `ELECTION` is the name of the
 /// election. A bully election always has the variant `greet`, and a Raft election has `pre-vote`,
-/// as in [`visit_office`].
+/// as in [`visit_mutex_and_election`].
 ///
 /// # Errors
 ///
@@ -63,7 +64,7 @@ pub fn visit_named_locks<V: NamedLocksVisitor>(
     Ok(visitor.named::<AnyElection>(config))
 }
 
-/// Calls `visitor` with an office, a protocol that combines a mutex and an election. If `mutex` is
+/// Calls `visitor` with a protocol that combines a mutex and an election. If `mutex` is
 /// `coordinated:ELECTION`, the mutex follows the leader of that election. Otherwise, the mutex and
 /// the election run side by side.
 ///
@@ -81,7 +82,7 @@ pub fn visit_named_locks<V: NamedLocksVisitor>(
 /// - The election runs in rounds.
 /// - `mutex` is `coordinated:ELECTION`, and the election may have several leaders.
 /// - The mutex or the election cannot run with the parameters.
-pub fn visit_office<V: OfficeVisitor>(
+pub fn visit_mutex_and_election<V: MutexAndElectionVisitor>(
     mutex: &str,
     election: &str,
     parameters: &Parameters,
@@ -103,48 +104,49 @@ pub fn visit_office<V: OfficeVisitor>(
             let election = election_to_follow(election, &of_election)?;
             let config =
                 coordinated::config_for_election::<AnyElection>(election, own, parameters)?;
-            Ok(visitor.office::<Coordinated<AnyElection>>(config))
+            Ok(visitor.mutex_and_election::<Coordinated<AnyElection>>(config))
         }
         Some(_) => Err(unknown_algorithm(mutex)),
         None => {
             let election = election_for_leader(election, &of_election)?;
             let mutex = mutexes::config(mutex, parameters)?;
             let config = side_by_side::Config { mutex, election };
-            Ok(visitor.office::<SideBySide<AnyMutex, AnyElection>>(config))
+            Ok(visitor.mutex_and_election::<SideBySide<AnyMutex, AnyElection>>(config))
         }
     }
 }
 
-/// Calls `visitor` with an office: one protocol that runs a mutex and an election side by side, as
-/// in [`visit_office`]. The election is found by its name in the catalogue. The mutex is given by
-/// its type, and need not be in the catalogue. The variants in `parameters` are ignored.
+/// Calls `visitor` with one protocol that runs a mutex and an election side by side, as in
+/// [`visit_mutex_and_election`]. The election is found by its name in the catalogue. The mutex is
+/// given by its type, and need not be in the catalogue. The variants in `parameters` are ignored.
 ///
 /// # Errors
 ///
 /// Returns an error, without calling the visitor, if the election is unknown, runs in rounds, or
 /// cannot run with the parameters.
-pub fn visit_office_with_mutex<M: Mutex + Algorithm, V: OfficeVisitor>(
+pub fn visit_typed_mutex_and_election<M: Mutex + Algorithm, V: MutexAndElectionVisitor>(
     mutex: M::Config,
     election: &str,
     parameters: &Parameters,
     visitor: V,
 ) -> Result<V::Output, CatalogueError> {
     let election = election_for_leader(election, &election_parameters(parameters, election, &[]))?;
-    Ok(visitor.office::<SideBySide<M, AnyElection>>(side_by_side::Config { mutex, election }))
+    Ok(visitor
+        .mutex_and_election::<SideBySide<M, AnyElection>>(side_by_side::Config { mutex, election }))
 }
 
-/// Calls `visitor` with an office: one protocol that offers a mutex and an election. The mutex is
-/// found by its name in the catalogue. The election is given by its type, and need not be in the
-/// catalogue. If `mutex` consists of `coordinated:` and the name of the election, the elected
-/// leader grants the lock, and the variants in `parameters` are ignored. Otherwise, the mutex and
-/// the election run side by side, as in [`visit_office`], and the variants belong to the mutex.
+/// Calls `visitor` with one protocol that offers a mutex and an election. The mutex is found by its
+/// name in the catalogue. The election is given by its type, and need not be in the catalogue. If
+/// `mutex` consists of `coordinated:` and the name of the election, the elected leader grants the
+/// lock, and the variants in `parameters` are ignored. Otherwise, the mutex and the election run
+/// side by side, as in [`visit_mutex_and_election`], and the variants belong to the mutex.
 ///
 /// # Errors
 ///
 /// Returns an error, without calling the visitor, if the mutex or a variant is unknown, or if the
 /// mutex cannot run with the parameters. Also returns an error if `mutex` is `coordinated:` with
 /// the name of another election.
-pub fn visit_office_with_election<E: Election + Algorithm, V: OfficeVisitor>(
+pub fn visit_mutex_and_typed_election<E: Election + Algorithm, V: MutexAndElectionVisitor>(
     mutex: &str,
     election: E::Config,
     parameters: &Parameters,
@@ -155,13 +157,14 @@ pub fn visit_office_with_election<E: Election + Algorithm, V: OfficeVisitor>(
         return if is_named {
             let none = Variants::none();
             let config = coordinated::config_for_election::<E>(election, none, parameters)?;
-            Ok(visitor.office::<Coordinated<E>>(config))
+            Ok(visitor.mutex_and_election::<Coordinated<E>>(config))
         } else {
             Err(unknown_algorithm(mutex))
         };
     }
     let mutex = mutexes::config(mutex, parameters)?;
-    Ok(visitor.office::<SideBySide<AnyMutex, E>>(side_by_side::Config { mutex, election }))
+    Ok(visitor
+        .mutex_and_election::<SideBySide<AnyMutex, E>>(side_by_side::Config { mutex, election }))
 }
 
 /// Returns the parameters for an election that is combined with a lock. `election` is its name, and
@@ -178,23 +181,23 @@ fn election_parameters(parameters: &Parameters, election: &str, own: &[String]) 
     Parameters { variants, ..parameters.clone() }
 }
 
-/// Returns the [`Card`] of the office, the protocol that combines the mutex and the election.
+/// Returns the [`Card`] of the protocol that combines the mutex and the election.
 ///
 /// # Errors
 ///
-/// As for [`visit_office`].
-pub fn office_card(
+/// As for [`visit_mutex_and_election`].
+pub fn mutex_and_election_card(
     mutex: &str,
     election: &str,
     parameters: &Parameters,
 ) -> Result<Card, CatalogueError> {
     struct ReadCard(u32);
-    impl OfficeVisitor for ReadCard {
+    impl MutexAndElectionVisitor for ReadCard {
         type Output = Card;
 
-        fn office<P: Office + Algorithm>(self, config: P::Config) -> Card {
+        fn mutex_and_election<P: MutexAndElection + Algorithm>(self, config: P::Config) -> Card {
             P::card(&config, self.0)
         }
     }
-    visit_office(mutex, election, parameters, ReadCard(parameters.size))
+    visit_mutex_and_election(mutex, election, parameters, ReadCard(parameters.size))
 }
