@@ -188,7 +188,7 @@ pub(super) fn decode(
     let evaluation = Evaluator::new(&after);
     let is_violated = |it: &&&Conjunct| !evaluation.holds(&it.formula, &Assignment::new());
     let violated = induction.conjuncts.iter().find(is_violated).or(induction.conjuncts.first());
-    if evaluation.has_overflowed() {
+    if evaluation.has_overflowed() || found.has_overflowed() {
         return None;
     }
     let conjunct = violated.copied().unwrap_or_else(|| model.property());
@@ -247,9 +247,14 @@ impl Decoder<'_> {
         let default = Value::default_of(sort);
         match (value, sort) {
             (Some(SolverValue::Bool(value)), Sort::Bool) => Value::Bool(value),
-            (Some(SolverValue::Number(number)), Sort::Int) => {
-                i64::try_from(number.to_integer()).map_or(default, Value::Int)
-            }
+            (Some(SolverValue::Number(number)), Sort::Int) => i64::try_from(number.to_integer())
+                .map_or_else(
+                    |_| {
+                        self.found.note_overflow();
+                        default
+                    },
+                    Value::Int,
+                ),
             (Some(SolverValue::Number(number)), Sort::Real) => Value::Real(number),
             (Some(name @ SolverValue::Element(_)), _) => {
                 self.names.get(&name).copied().unwrap_or(default)
@@ -335,4 +340,42 @@ impl Counterexample {
 fn joined<'t>(facts: impl Iterator<Item = &'t String>) -> String {
     let facts: Vec<&str> = facts.map(String::as_str).collect();
     if facts.is_empty() { "nothing".to_owned() } else { facts.join(", ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::logic::term::TermOperations;
+
+    const CLOCK: Symbol = Symbol::constant("clock", Sort::Int);
+
+    /// Numbers above the type of a value, and above the type in which the solver's model is
+    /// evaluated, yield no counterexample.
+    #[test]
+    fn numbers_that_are_too_large_yield_no_counterexample() {
+        let formula = CLOCK.value().at_most(5);
+        let model = Model {
+            name: "clock",
+            state_symbols: vec![CLOCK],
+            lossy_messages: Vec::new(),
+            rigid: Vec::new(),
+            axioms: Vec::new(),
+            initial_conditions: Vec::new(),
+            actions: Vec::new(),
+            invariant: vec![Conjunct::new("small", "the clock is at most 5", formula)],
+        };
+        let query = InductionQuery::new(&model, None).violating_any(&model);
+        let decoded = |number: &str| {
+            let text = format!("((define-fun clock () Int {number}))");
+            let found = SolverModel::parse(&text).expect("a model");
+            decode(&model, &query, [(Sort::Process, 1), (Sort::Quorum, 0)], &found)
+        };
+        assert!(decoded("6").is_some());
+        let largest = i64::MAX.to_string();
+        assert!(decoded(&largest).is_some());
+        let product = format!("(* {largest} {largest} {largest})");
+        for number in [format!("{largest}0"), format!("{}0", i128::MAX), product] {
+            assert_eq!(decoded(&number), None, "{number}");
+        }
+    }
 }

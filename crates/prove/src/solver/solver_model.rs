@@ -1,10 +1,12 @@
 //! Models that a solver prints, evaluated at concrete arguments.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use num_rational::Ratio;
 
 use crate::solver::sexpr::Sexpr;
+use crate::structure::evaluation::rational_operation;
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum SolverValue {
@@ -27,6 +29,8 @@ pub(crate) struct SolverModel {
     definitions: BTreeMap<String, Definition>,
     /// Numbers that occur in the definitions.
     numbers: BTreeSet<Ratio<i128>>,
+    /// True if a number was too large for its type. The values that depend on it are then unknown.
+    has_overflowed: Cell<bool>,
 }
 
 type Environment = BTreeMap<String, SolverValue>;
@@ -56,8 +60,19 @@ impl SolverModel {
         &self.numbers
     }
 
+    /// Returns true if a number was too large for its type so far. A counterexample that depends on
+    /// such a number would be wrong.
+    pub(crate) fn has_overflowed(&self) -> bool {
+        self.has_overflowed.get()
+    }
+
+    /// Records that a number is too large for its type.
+    pub(crate) fn note_overflow(&self) {
+        self.has_overflowed.set(true);
+    }
+
     /// Returns the value of a symbol at these arguments. `None` if the model does not define the
-    /// symbol, or defines it with an unsupported operation.
+    /// symbol, or defines it with an unsupported operation, or if a number is too large.
     pub(crate) fn value(&self, symbol: &str, arguments: &[SolverValue]) -> Option<SolverValue> {
         let definition = self.definitions.get(symbol)?;
         let bound = definition.parameters.iter().cloned().zip(arguments.iter().cloned());
@@ -73,7 +88,7 @@ impl SolverModel {
     }
 
     /// Returns the value of a term, with `values` as the values of its variables. Returns `None` if
-    /// the term contains an unsupported operation.
+    /// the term contains an unsupported operation, or a number that is too large.
     fn evaluate(&self, term: &Sexpr, values: &Environment) -> Option<SolverValue> {
         let parts = match term {
             Sexpr::Atom(name) => return self.atom(name, values),
@@ -116,6 +131,14 @@ impl SolverModel {
             _ => {
                 let evaluated = arguments.iter().map(|it| self.evaluate(it, values));
                 let evaluated: Vec<SolverValue> = evaluated.collect::<Option<_>>()?;
+                if let Some(numbers) = numbers(&evaluated)
+                    && let Some(result) = arithmetic(head, &numbers)
+                {
+                    if result.is_none() {
+                        self.note_overflow();
+                    }
+                    return result.map(SolverValue::Number);
+                }
                 operation(head, &evaluated).or_else(|| self.value(head, &evaluated))
             }
         }
@@ -130,8 +153,12 @@ impl SolverModel {
             "false" => return Some(SolverValue::Bool(false)),
             _ => {}
         }
-        if let Some(number) = parse_number(name) {
-            return Some(SolverValue::Number(number));
+        if name.starts_with(|c: char| c.is_ascii_digit()) {
+            let number = parse_number(name);
+            if number.is_none() {
+                self.note_overflow();
+            }
+            return number.map(SolverValue::Number);
         }
         if self.definitions.contains_key(name) {
             return self.value(name, &[]);
@@ -140,14 +167,34 @@ impl SolverModel {
     }
 }
 
-/// Parses a decimal number without a sign.
+/// Parses a decimal number without a sign. Returns `None` if the number is too large for the type.
 fn parse_number(text: &str) -> Option<Ratio<i128>> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     let digits = fraction.trim_end_matches('0');
     let scale = 10i128.checked_pow(digits.len().try_into().ok()?)?;
     let numerator: i128 = format!("{whole}{digits}").parse().ok()?;
-    let is_number = text.starts_with(|c: char| c.is_ascii_digit());
-    is_number.then(|| Ratio::new(numerator, scale))
+    Some(Ratio::new(numerator, scale))
+}
+
+/// Returns the result of an arithmetic operation. The result is `Some(None)` if it is too large for
+/// the type. Returns `None` if `name` is no arithmetic operation on so many numbers, or if a number
+/// is divided by 0.
+fn arithmetic(name: &str, arguments: &[Ratio<i128>]) -> Option<Option<Ratio<i128>>> {
+    let folded = |first: Ratio<i128>, rest: &[Ratio<i128>], operator| {
+        rest.iter().try_fold(first, |sum, next| rational_operation(sum, *next, operator))
+    };
+    Some(match (name, arguments) {
+        ("-", [number]) => folded(Ratio::ZERO, &[*number], '-'),
+        ("-", [first, second]) => folded(*first, &[*second], '-'),
+        ("/", [first, second]) if *second != Ratio::ZERO => {
+            let is_safe = *second.numer() != i128::MIN;
+            is_safe.then(|| folded(*first, &[second.recip()], '*')).flatten()
+        }
+        ("to_real", [number]) => Some(*number),
+        ("+", numbers) => folded(Ratio::ZERO, numbers, '+'),
+        ("*", numbers) => folded(Ratio::ONE, numbers, '*'),
+        _ => return None,
+    })
 }
 
 fn operation(name: &str, arguments: &[SolverValue]) -> Option<SolverValue> {
@@ -161,21 +208,17 @@ fn operation(name: &str, arguments: &[SolverValue]) -> Option<SolverValue> {
         ("<=", [Number(a), Number(b)]) => Bool(a <= b),
         (">", [Number(a), Number(b)]) => Bool(a > b),
         (">=", [Number(a), Number(b)]) => Bool(a >= b),
-        ("-", [Number(a)]) => Number(-a),
-        ("-", [Number(a), Number(b)]) => Number(a - b),
-        ("/", [Number(a), Number(b)]) if *b != Ratio::ZERO => Number(a / b),
-        ("to_real", [Number(a)]) => Number(*a),
-        ("+", numbers) => Number(numbers.iter().map(number).sum::<Option<Ratio<i128>>>()?),
-        ("*", numbers) => Number(numbers.iter().map(number).product::<Option<Ratio<i128>>>()?),
         _ => return None,
     })
 }
 
-fn number(value: &SolverValue) -> Option<Ratio<i128>> {
-    match value {
+/// Returns the numbers in `values`. `None` if one of the values is no number.
+fn numbers(values: &[SolverValue]) -> Option<Vec<Ratio<i128>>> {
+    let number = |value: &SolverValue| match value {
         SolverValue::Number(number) => Some(*number),
         SolverValue::Bool(_) | SolverValue::Element(_) => None,
-    }
+    };
+    values.iter().map(number).collect()
 }
 
 #[cfg(test)]
@@ -208,6 +251,28 @@ mod tests {
         assert_eq!(sent("Process!val!0"), Some(SolverValue::Bool(false)));
         assert_eq!(model.value("half", &[]), Some(SolverValue::Number(Ratio::new(1, 2))));
         assert!(model.numbers().contains(&Ratio::from_integer(-3)));
+    }
+
+    #[test]
+    fn numbers_that_are_too_large_have_no_value() {
+        let largest = i128::MAX;
+        for (term, overflows) in [
+            (format!("(+ {largest} 0)"), false),
+            (format!("(+ {largest} 1)"), true),
+            (format!("(- (- {largest}) 1 )"), false),
+            (format!("(- (- {largest}) 2)"), true),
+            (format!("(- (- (- {largest}) 1))"), true),
+            (format!("(* {largest} 2)"), true),
+            (format!("(/ 1.0 (/ 1.0 {largest}.0))"), false),
+            (format!("(/ {largest}.0 (/ 1.0 2.0))"), true),
+            (format!("(/ 1.0 (- (- {largest}.0) 1.0))"), true),
+            (format!("{largest}0"), true),
+            (format!("0.{}1", "0".repeat(40)), true),
+        ] {
+            let model = SolverModel::parse(&format!("((define-fun f () Real {term}))")).unwrap();
+            assert_eq!(model.value("f", &[]).is_none(), overflows, "{term}");
+            assert_eq!(model.has_overflowed(), overflows, "{term}");
+        }
     }
 
     #[test]
