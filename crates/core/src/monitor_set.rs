@@ -339,7 +339,7 @@ impl ElectionMonitorSet {
                 .with_initially_down(down)
         };
         ElectionMonitorSet {
-            agreement: MonitorRun::new(LeaderAgreement::new()),
+            agreement: MonitorRun::new(LeaderAgreement::new().with_initially_down(down)),
             validity: ranks.as_ref().map(|ranks| MonitorRun::new(validity(ranks))),
             uniqueness: MonitorRun::new(OneLeaderAtEnd::default()),
             irrevocability: MonitorRun::new(LeaderChangesNeedCause::new(*size)),

@@ -141,14 +141,17 @@ pub(crate) fn check_election<P: Election + Algorithm>(
     protocol: &P::Config,
 ) -> Result<Report, CheckError> {
     let card = P::card(protocol, config.size);
+    let down = &config.faults.initially_down;
     let mut check = Check::<P>::for_algorithm(protocol.clone(), config.clone());
     for property in properties {
         check = match property {
-            Property::Agreement => check.always_and_at_end(LeaderAgreement::new()),
+            Property::Agreement => {
+                check.always_and_at_end(LeaderAgreement::new().with_initially_down(down))
+            }
             Property::Validity | Property::SmallestLeads => {
                 let smallest = *property == Property::SmallestLeads;
                 let validity = BestRankLeads::new(ranks.to_vec()).requiring_smallest_rank(smallest);
-                check.always_and_at_end(validity.with_initially_down(&config.faults.initially_down))
+                check.always_and_at_end(validity.with_initially_down(down))
             }
             Property::OneLeaderPerGroup => check.always_and_at_end(OneLeaderPerGroup::new()),
             Property::OneLeaderAtATime => check.always(OneLeader::new(LeaderScope::Overall)),

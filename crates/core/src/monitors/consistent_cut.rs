@@ -31,10 +31,21 @@ struct Ledger {
 }
 
 impl Ledger {
-    /// Returns the number of tokens that the process holds.
-    fn held(&self) -> u64 {
-        INITIAL_TOKENS + self.taken.values().sum::<u64>() - self.given.values().sum::<u64>()
+    /// Returns the number of tokens that the process holds. The number is negative if the process
+    /// has given tokens that it did not have.
+    fn held(&self) -> i128 {
+        i128::from(INITIAL_TOKENS) + sum(self.taken.values()) - sum(self.given.values())
     }
+}
+
+fn sum<'n>(numbers: impl Iterator<Item = &'n u64>) -> i128 {
+    numbers.map(|number| i128::from(*number)).sum()
+}
+
+/// Adds `tokens` to the number of tokens that were exchanged with `peer`.
+fn count(exchanged: &mut BTreeMap<ProcessId, u64>, peer: ProcessId, tokens: u64) {
+    let sum = exchanged.entry(peer).or_default();
+    *sum = sum.saturating_add(tokens);
 }
 
 impl ConsistentCut {
@@ -49,7 +60,7 @@ impl ConsistentCut {
         let ledger = self.ledgers.entry(at).or_default().clone();
         let held = ledger.held();
         let twice = self.cuts.entry(snapshot).or_default().insert(at, ledger).is_some();
-        match (twice, held == tokens) {
+        match (twice, held == i128::from(tokens)) {
             (true, _) => Err(format!("{snapshot}: {at} is recorded twice")),
             (_, false) => Err(format!("{snapshot}: {at} has {held}, and {tokens} are recorded")),
             (false, true) => Ok(()),
@@ -86,10 +97,10 @@ impl ConsistentCut {
     fn on_event(&mut self, at: ProcessId, event: &Event) -> Result<(), String> {
         match event {
             Event::Given { to, tokens } => {
-                *self.ledgers.entry(at).or_default().given.entry(*to).or_default() += tokens;
+                count(&mut self.ledgers.entry(at).or_default().given, *to, *tokens);
             }
             Event::Taken { from, tokens } => {
-                *self.ledgers.entry(at).or_default().taken.entry(*from).or_default() += tokens;
+                count(&mut self.ledgers.entry(at).or_default().taken, *from, *tokens);
             }
             Event::Recorded { snapshot, tokens } => {
                 return self.on_recorded(at, *snapshot, *tokens);
@@ -101,7 +112,8 @@ impl ConsistentCut {
             }
             Event::Collected { snapshot, held, under_way } => {
                 let recorded = self.cuts.get(snapshot).map_or(0, BTreeMap::len) as u64;
-                let (shown, all) = (held + under_way, recorded * INITIAL_TOKENS);
+                let shown = sum([held, under_way].into_iter());
+                let all = i128::from(recorded) * i128::from(INITIAL_TOKENS);
                 if shown != all {
                     return Err(format!("{snapshot} shows {shown} tokens, and there are {all}"));
                 }
@@ -146,6 +158,7 @@ mod tests {
     fn detects_inconsistent_cuts() {
         let [one, other] = [ProcessId(0), ProcessId(1)];
         let given = Event::Given { to: other, tokens: 1 };
+        let many = |tokens| Event::Given { to: other, tokens };
         let taken = Event::Taken { from: one, tokens: 1 };
         let all = |held| Event::Collected { snapshot: SNAPSHOT, held, under_way: 1 };
         let (before, after) = (INITIAL_TOKENS, INITIAL_TOKENS - 1);
@@ -184,6 +197,10 @@ mod tests {
             ),
             (vec![(1, recorded(before)), (1, closed(0, 0))], false),
             (vec![(0, recorded(before)), (0, all(before))], false),
+            // More tokens than the process has, or than a number holds.
+            (vec![(0, many(u64::MAX)), (0, recorded(before))], false),
+            (vec![(0, many(u64::MAX)), (0, many(u64::MAX)), (0, recorded(0))], false),
+            (vec![(0, recorded(before)), (0, all(u64::MAX))], false),
         ] {
             assert_eq!(holds_for_events(ConsistentCut::default(), &events), is_right, "{events:?}");
         }

@@ -10,7 +10,7 @@ use crate::service::{Term, election};
 
 /// Monitor of elections: the leader that a process reports is the winner of the reported term, and
 /// the terms that a process reports never decrease. At the end, all live processes that believe in
-/// a leader believe in the same leader, which has not crashed.
+/// a leader believe in the same leader, which is not down.
 ///
 /// At the end, the monitor does not judge a process that has reported no leader since its boot.
 /// Neither does it judge a process whose last report is that the leader is deposed.
@@ -33,6 +33,20 @@ impl LeaderAgreement {
     /// Creates the monitor in its initial state: no process has reported a leader.
     pub fn new() -> Self {
         LeaderAgreement::default()
+    }
+
+    /// Marks the processes `down` as down from the start. At the end, no live process may believe
+    /// in one of them, unless it has recovered.
+    #[must_use]
+    pub fn with_initially_down(mut self, down: &[ProcessId]) -> Self {
+        for process in down {
+            self.mark_crashed(*process);
+        }
+        self
+    }
+
+    fn mark_crashed(&mut self, at: ProcessId) {
+        self.beliefs.insert(at, Belief { crashed: true, ..Belief::default() });
     }
 
     /// Returns each live process that has reported a leader or has recovered, with the leader that
@@ -75,9 +89,7 @@ impl Monitor<election::Command, election::Event> for LeaderAgreement {
             Observation::Event(election::Event::Deposed { .. }) => {
                 self.beliefs.entry(at).or_default().leader = None;
             }
-            Observation::Crashed => {
-                self.beliefs.insert(at, Belief { crashed: true, ..Belief::default() });
-            }
+            Observation::Crashed => self.mark_crashed(at),
             Observation::Recovered => {
                 self.beliefs.insert(at, Belief::default());
             }
@@ -105,5 +117,26 @@ impl Monitor<election::Command, election::Event> for LeaderAgreement {
             return violated(first, message);
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rejects_leader_that_is_down_from_the_start() {
+        let [leader, follower] = [ProcessId(0), ProcessId(1)];
+        let elected = election::Event::Elected { leader, term: Term { number: 0, leader } };
+        let believed = |mut monitor: LeaderAgreement| {
+            monitor.observe(follower, Observation::Event(&elected)).expect("no violation");
+            monitor
+        };
+        assert_eq!(believed(LeaderAgreement::new()).at_end(), Ok(()));
+        let mut monitor = believed(LeaderAgreement::new().with_initially_down(&[leader]));
+        let message = monitor.at_end().expect_err("the leader is down").message;
+        assert_eq!(message, "in the end all believe in P1, which has crashed");
+        monitor.observe(leader, Observation::Recovered).expect("no violation");
+        assert_eq!(monitor.at_end(), Ok(()));
     }
 }
