@@ -4,7 +4,7 @@
 use tenure_algorithms::Variants;
 use tenure_algorithms::byzantine::OralMessagesGeneral;
 use tenure_algorithms::byzantine::oral_messages::{Config, VariantId};
-use tenure_check::{CheckLimits, GeneralsConfig, Judgement, Report, check_generals};
+use tenure_check::{CheckLimits, GeneralsConfig, Judgement, ReachedLimit, Report, check_generals};
 
 use crate::independent::searches::generals::{Rule, Verdicts, messages, verdicts};
 
@@ -97,6 +97,7 @@ fn searches_stop_at_their_limits() {
     let right = Config { tolerated_liars: 1, variants: Variants::none() };
     let report = check_generals::<OralMessagesGeneral>(&config, &right);
     assert_eq!(report.judgement_of("agreement"), Judgement::Incomplete);
+    assert_eq!((report.states, report.reached_limit), (20, Some(ReachedLimit::States)));
 }
 
 /// The search is depth-first. If it stops early, there is no depth up to which it has judged all

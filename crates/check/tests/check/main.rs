@@ -73,6 +73,7 @@ mod tokens;
 mod tolerant_ricart_agrawala;
 mod trust;
 mod verdicts;
+mod walks;
 
 // This crate contains the compiled checker for each type `SumMember::Sum`. The tests reuse the
 // compiled code.
