@@ -3,7 +3,7 @@
 use tenure_core::shared_memory::LockSection;
 use tenure_core::{ProcessId, Property};
 
-use super::graph::{LockStateId, SharedMemoryGraph, SharedMemoryStep};
+use super::graph::{LockStateId, OUT_OF_BOUNDS, SharedMemoryGraph, SharedMemoryStep};
 use super::lasso::{Lasso, fair_lasso};
 use super::pairs::{find_order_violation, find_overtaking, rival_pairs};
 use crate::explain::findings::{join_names, waits_in_words};
@@ -171,7 +171,7 @@ impl SharedMemoryAnalysis<'_> {
 
     /// Returns true if a run from this state can take a step that `is_wanted` accepts, and false if
     /// no run can. Returns `None` if no such step was found, but a reachable state was not
-    /// expanded. Ignores steps to states beyond the bound.
+    /// expanded, or exceeds the bound on values.
     fn can_reach(
         &self,
         from: LockStateId,
@@ -185,11 +185,13 @@ impl SharedMemoryAnalysis<'_> {
             && !self.graph.must_stop_analysis()
         {
             is_known &= self.graph.is_expanded(state);
-            for edge in self.graph.steps(state) {
+            for edge in &self.graph.edges[state as usize] {
                 if is_wanted(edge) {
                     return Some(true);
                 }
-                if !std::mem::replace(&mut seen[edge.to as usize], true) {
+                if edge.to == OUT_OF_BOUNDS {
+                    is_known = false;
+                } else if !std::mem::replace(&mut seen[edge.to as usize], true) {
                     open.push(edge.to);
                 }
             }
@@ -201,5 +203,43 @@ impl SharedMemoryAnalysis<'_> {
 impl ExplainedViolation {
     fn step(explanation: String, run: Vec<SharedMemoryStep>) -> Self {
         ExplainedViolation { kind: ViolationKind::Step, explanation, run, repeats_from: None }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::shared_memory::graph::LockAction;
+
+    fn step(process: u32, to: LockStateId) -> SharedMemoryStep {
+        let process = ProcessId(process);
+        SharedMemoryStep { process, to, action: LockAction::Enter, enters: false }
+    }
+
+    /// Two processes try to enter for ever in the cycle of the states 0 and 1. In state 1, the
+    /// first process may also leave the cycle, to the state `exit`.
+    fn endless_graph(exit: LockStateId) -> SharedMemoryGraph {
+        let edges = vec![vec![step(0, 1)], vec![step(1, 0), step(0, exit)]];
+        SharedMemoryGraph {
+            sections: vec![LockSection::Waiting; 4],
+            size: 2,
+            expanded_count: edges.len(),
+            edges,
+            origins: vec![(0, 0), (0, 0)],
+            depths: vec![0, 1],
+            ..SharedMemoryGraph::default()
+        }
+    }
+
+    #[test]
+    fn pruned_states_leave_later_entries_undecided() {
+        let kinds = |graph: &SharedMemoryGraph| {
+            let analysis = SharedMemoryAnalysis { graph, fairness: Fairness::default() };
+            let properties = [Property::DeadlockFreedom, Property::StarvationFreedom];
+            properties.map(|property| analysis.judge(property).expect("no process enters").kind)
+        };
+        assert_eq!(kinds(&endless_graph(0)), [ViolationKind::Deadlock, ViolationKind::Deadlock]);
+        let pruned = kinds(&endless_graph(OUT_OF_BOUNDS));
+        assert_eq!(pruned, [ViolationKind::Livelock, ViolationKind::Starvation]);
     }
 }
