@@ -123,15 +123,16 @@ impl MeasureReport {
         }
     }
 
-    /// Returns the minimum in words: a number, or `at most` a number. If no explored run serves all
-    /// users, returns `no explored run serves all users`. If a limit stopped the analysis, returns
-    /// `not known`.
+    /// Returns the minimum in words: a number, `at most` a number, or `at least` the number at which
+    /// counting stopped. If no explored run serves all users, returns `no explored run serves all
+    /// users`. If a limit stopped the analysis, returns `not known`.
     pub fn minimum_in_words(&self) -> String {
         match self.minimum.as_ref().map(|minimum| minimum.value) {
             Some(MeasureValue::Exactly(value)) if self.is_complete => value.to_string(),
-            Some(MeasureValue::Exactly(value) | MeasureValue::AtLeast(value)) => {
-                format!("at most {value}")
-            }
+            Some(MeasureValue::Exactly(value)) => format!("at most {value}"),
+            Some(MeasureValue::AtLeast(value)) if self.is_complete => format!("at least {value}"),
+            // An unexplored run may have a smaller value, and the explored runs a greater one.
+            Some(MeasureValue::AtLeast(_)) => "not known".to_owned(),
             // An analysis that ended has determined the maximum.
             None if self.maximum.is_none() => "not known".to_owned(),
             Some(MeasureValue::Unbounded) | None => "no explored run serves all users".to_owned(),

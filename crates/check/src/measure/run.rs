@@ -24,8 +24,8 @@ use crate::world::rules::SearchRules;
 
 impl<P: Checkable> Check<P> {
     /// Measures all schedules. Returns the least and the greatest value of the measure, with
-    /// schedules that attain these values. [`Measure::Bypass`] needs [`Check::measuring_bypass`]
-    /// with the cap [`Measure::counting_cap`]. Without it, the measured bypass is 0.
+    /// schedules that attain these values. [`Measure::Bypass`] needs [`Check::measuring_bypass`],
+    /// whose cap may differ from [`Measure::counting_cap`]. Without it, the measured bypass is 0.
     ///
     /// In a run of an election protocol, a user starts no election after it has learned of a
     /// leader. The search does not merge symmetric states. It may merge states that differ only by
@@ -101,7 +101,8 @@ impl CheckPlan {
         let graph = StateGraph::build(&mut finished.explored, forced_label, self.stop.clone());
         let first = finished.weighted_first(&graph, config.measure);
         let extremes = MeasureAnalysis { graph: &graph, first: &first };
-        let maximum = finished.maximum(&extremes, config.measure);
+        let cap = self.counting_cap(config.measure);
+        let maximum = finished.maximum(&extremes, config.measure, cap);
         let least = extremes.least_run(config.measure.is_sum_over_steps());
         if graph.must_stop_analysis() {
             // A partial analysis proves nothing.
@@ -112,11 +113,28 @@ impl CheckPlan {
         report.maximum = Some(maximum);
         if let Some(MinimumRun { value, path, is_quiescent }) = least {
             let run = finished.actions(&graph, &path);
-            report.minimum = Some(finished.extreme(MeasureValue::Exactly(value), &run, None));
+            report.minimum = Some(finished.extreme(counted_value(value, cap), &run, None));
             report.minimum_run_end =
                 Some(if is_quiescent { RunEnd::Quiescent } else { RunEnd::Served });
         }
         report
+    }
+
+    /// Returns the value at which this measurement stops counting. `None` if it counts to the end.
+    fn counting_cap(&self, measure: Measure) -> Option<u32> {
+        match measure {
+            Measure::Bypass => self.bypass_cap.map(|(_, cap)| cap),
+            _ => measure.counting_cap(),
+        }
+    }
+}
+
+/// Returns the value of a measure of which `count` was counted. The true value may be greater if
+/// counting has stopped at `cap`.
+fn counted_value(count: u32, cap: Option<u32>) -> MeasureValue {
+    match cap {
+        Some(cap) if count >= cap => MeasureValue::AtLeast(count),
+        _ => MeasureValue::Exactly(count),
     }
 }
 
@@ -141,14 +159,19 @@ impl FinishedSearch {
         first.map(|(id, ..)| (graph.state_number(*id), weight(*id))).collect()
     }
 
-    fn maximum(&self, extremes: &MeasureAnalysis<'_>, measure: Measure) -> ExtremeRun {
+    /// Returns the greatest value of the measure, and a run with this value. `cap` is the value at
+    /// which counting stopped, if any.
+    fn maximum(
+        &self,
+        extremes: &MeasureAnalysis<'_>,
+        measure: Measure,
+        cap: Option<u32>,
+    ) -> ExtremeRun {
         let graph = extremes.graph;
         if !measure.is_sum_over_steps() {
             let (value, world) = extremes.greatest_peak();
-            let capped = measure.counting_cap().is_some_and(|cap| value >= cap);
-            let value =
-                if capped { MeasureValue::AtLeast(value) } else { MeasureValue::Exactly(value) };
-            return self.extreme(value, &path_to(&self.explored, graph.state_id(world)), None);
+            let path = path_to(&self.explored, graph.state_id(world));
+            return self.extreme(counted_value(value, cap), &path, None);
         }
         match extremes.greatest_total() {
             MaximumTotal::Total(value, path) => {

@@ -115,6 +115,28 @@ fn stopped_search_states_no_exact_extreme() {
     assert!(report.summary().contains("at least"), "{report}");
 }
 
+/// Counting of the bypass stops at the cap of the check. It is another one than that of the command
+/// line. The central lock serves requests in the order of their arrival, so it has no bound on the
+/// bypass of a process whose request is slow.
+#[test]
+fn bypass_at_the_cap_is_a_lower_bound() {
+    let bypass = |cap| {
+        let check = of::<Central>(3).entries([0, 3, 1]).measuring_bypass(cap);
+        measured(check, Measure::Bypass)
+    };
+    let value = |report: &MeasureReport| report.maximum.as_ref().expect("there is a run").value;
+    for cap in [1, 2, 3] {
+        let report = bypass(cap);
+        assert_eq!(value(&report), MeasureValue::AtLeast(cap), "{report}");
+        assert_eq!((report.exact_maximum(), report.is_complete), (None, true));
+    }
+    for cap in [4, 64] {
+        assert_eq!(bypass(cap).exact_maximum(), Some(3), "cap {cap}");
+    }
+    let least = bypass(1);
+    assert_eq!(least.minimum_in_words(), "0");
+}
+
 /// A message takes at most one unit of time. The time of a run is therefore the length of the
 /// longest causal chain of messages. For instance, a request and its reply are a chain of two
 /// messages.
