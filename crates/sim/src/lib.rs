@@ -49,7 +49,7 @@ pub use results::run_statistics::{PropertyViolationCount, RunStatistics};
 pub use results::sample::SampleStatistics;
 pub use settings::command_line::{
     HotProcess, LinkLatency, ProcessList, RecoveryOption, group_options, parse_drift_to_ppm,
-    parse_process_number, replay_command, settings_without_option,
+    parse_process_number, replay_command,
 };
 pub use settings::configs::ProcessConfigs;
 pub use settings::distribution::{Distribution, parse_bounded_units_to_ticks};
@@ -57,6 +57,7 @@ pub use settings::error::SettingsError;
 pub use settings::fault::{AutomaticRecovery, Chance, CrashTrigger, Fault, RecoveredState};
 pub use settings::latency::Latency;
 pub use settings::network_graph::NetworkGraph;
+pub use settings::without_option::settings_without_option;
 pub use settings::workload::{
     BackgroundTraffic, EntriesPerProcess, Initiators, LockWorkload, RequestPattern, Workload,
 };

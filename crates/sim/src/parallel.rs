@@ -189,6 +189,56 @@ mod tests {
         }
     }
 
+    /// The first job panics when the other thread has filled the queue and waits for room.
+    #[test]
+    #[should_panic(expected = "a scoped thread panicked")]
+    fn panic_of_job_wakes_waiting_threads() {
+        let started = AtomicUsize::new(0);
+        run_parallel(
+            100,
+            2,
+            |number| {
+                started.fetch_add(1, Ordering::Relaxed);
+                // The window holds the results of 8 jobs.
+                while number == 0 && started.load(Ordering::Relaxed) < 9 {
+                    std::thread::yield_now();
+                }
+                assert_ne!(number, 0);
+            },
+            |()| true,
+        );
+    }
+
+    /// The collector receives the results of the jobs before the one that panics.
+    #[test]
+    fn panic_of_job_keeps_earlier_results() {
+        for threads in [1, 3] {
+            let mut seen = Vec::new();
+            let ran = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+                // The job that panics waits until the collector has the earlier results.
+                let collected = AtomicUsize::new(0);
+                run_parallel(
+                    100,
+                    threads,
+                    |number| {
+                        while number == 5 && collected.load(Ordering::Relaxed) < 5 {
+                            std::thread::yield_now();
+                        }
+                        assert_ne!(number, 5);
+                        number
+                    },
+                    |number| {
+                        seen.push(number);
+                        collected.fetch_add(1, Ordering::Relaxed);
+                        true
+                    },
+                )
+            }));
+            assert!(ran.is_err());
+            assert_eq!(seen, [0, 1, 2, 3, 4], "{threads} threads");
+        }
+    }
+
     #[test]
     #[should_panic(expected = "a scoped thread panicked")]
     fn propagates_panic_of_job() {

@@ -17,7 +17,7 @@ pub struct ShrunkRun {
     /// Report of the run.
     pub report: Report,
     /// Number of settings that the search has tried, including the given ones. Settings that are
-    /// invalid count, although they are not run.
+    /// invalid do not count, because they are not run.
     pub runs: usize,
 }
 
@@ -30,8 +30,9 @@ const SEEDS: u64 = 32;
 ///
 /// `fails` runs the settings that it receives. If the run fails in the way that the caller looks
 /// for, `fails` returns the report. Otherwise, or if the settings cannot be run, `fails` returns
-/// `None`. The search tries at most `max_runs` settings, but at least the given ones. If the run
-/// with the given settings does not fail, `shrink` returns `None`.
+/// `None`. The search calls `fails` only for valid settings, at most `max_runs` times, but at least
+/// once, for the given settings. If the run with the given settings does not fail, `shrink` returns
+/// `None`.
 ///
 /// A smaller group draws other random numbers, so each candidate is tried with several seeds. The
 /// result is therefore another run that fails in the same way, and not a part of the given run.
@@ -43,16 +44,15 @@ pub fn shrink(
     let report = fails(settings)?;
     let mut best = ShrunkRun { settings: settings.clone(), report, runs: 1 };
     'smaller: loop {
-        for candidate in smaller(&best.settings) {
+        let candidates = smaller(&best.settings).into_iter();
+        for candidate in candidates.filter(|candidate| candidate.check().is_ok()) {
             for seed in std::iter::once(candidate.seed).chain(1..=SEEDS) {
                 if best.runs >= max_runs {
                     return Some(best);
                 }
                 best.runs += 1;
                 let candidate = Settings { seed, ..candidate.clone() };
-                if candidate.check().is_ok()
-                    && let Some(report) = fails(&candidate)
-                {
+                if let Some(report) = fails(&candidate) {
                     best = ShrunkRun { settings: candidate, report, runs: best.runs };
                     continue 'smaller;
                 }

@@ -240,6 +240,9 @@ impl<P: RecordableProtocol> Simulation<P> {
         // failed allocation would abort the program.
         let room = Vec::<P>::new().try_reserve_exact(size as usize);
         room.map_err(|_| SettingsError::TooLarge { size })?;
+        for (_, process, _) in &self.script {
+            SettingsError::check_process("a command", *process, size)?;
+        }
         self.configs.check_count(size)
     }
 

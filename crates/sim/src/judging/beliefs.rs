@@ -177,3 +177,60 @@ impl LeaderBeliefs {
         up[place] && leader != NO_LEADER && up[leader as usize]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ALL: [bool; 3] = [true; 3];
+    /// A partition cuts off P3.
+    const MAJORITY: [bool; 3] = [true, true, false];
+
+    /// P1 and P2 believe in P1, and P3 believes in itself.
+    fn divided(up: &[bool]) -> LeaderBeliefs {
+        let mut beliefs = LeaderBeliefs::new(3);
+        for (at, leader) in [(0, 0), (1, 0), (2, 2)] {
+            let leader = ProcessId(leader);
+            beliefs.on_elected(ProcessId(at), leader, Term { number: 1, leader }, up);
+        }
+        beliefs
+    }
+
+    fn leaders(beliefs: &LeaderBeliefs, up: &[bool]) -> Vec<u32> {
+        beliefs.self_declared_leaders(up).map(|leader| leader.0).collect()
+    }
+
+    #[test]
+    fn processes_cut_off_by_partition_do_not_count() {
+        let whole = divided(&ALL);
+        assert!(!whole.is_unanimous(3) && !whole.is_unanimous_about_term(3));
+        assert_eq!(leaders(&whole, &ALL), [0, 2]);
+        let mut cut_off_later = divided(&ALL);
+        cut_off_later.recount(&MAJORITY);
+        for beliefs in [divided(&MAJORITY), cut_off_later] {
+            assert!(beliefs.is_unanimous(2) && beliefs.is_unanimous_about_term(2));
+            assert_eq!(beliefs.unsettled_processes(&MAJORITY).count(), 0);
+            assert_eq!(leaders(&beliefs, &MAJORITY), [0]);
+        }
+    }
+
+    #[test]
+    fn request_of_process_cut_off_is_not_awaited() {
+        let mut beliefs = divided(&MAJORITY);
+        beliefs.on_request(ProcessId(2), &MAJORITY);
+        assert!(beliefs.is_unanimous(2));
+        beliefs.on_request(ProcessId(1), &MAJORITY);
+        assert!(!beliefs.is_unanimous(2));
+        beliefs.recount(&[true, false, false]);
+        assert!(beliefs.is_unanimous(1), "no process waits for the request of P2 any more");
+    }
+
+    #[test]
+    fn leader_cut_off_by_partition_leaves_its_followers_unsettled() {
+        let up = [false, true, true];
+        let mut beliefs = divided(&ALL);
+        beliefs.recount(&up);
+        assert!(!beliefs.is_unanimous(2));
+        assert!(beliefs.unsettled_processes(&up).eq([ProcessId(1)]));
+    }
+}

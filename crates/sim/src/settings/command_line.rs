@@ -10,7 +10,8 @@ use tenure_trace::units::format_ticks_in_units as units;
 use crate::settings::distribution::{Distribution, parse_bounded_units_to_ticks};
 use crate::settings::error::SettingsError;
 use crate::settings::fault::{AutomaticRecovery, Chance, Fault, RecoveredState};
-use crate::settings::workload::{BackgroundTraffic, EntriesPerProcess, Initiators, RequestPattern};
+use crate::settings::without_option::has_option;
+use crate::settings::workload::{EntriesPerProcess, Initiators, RequestPattern};
 use crate::settings::{DetectorSettings, Settings};
 
 /// Defines the parser and the formatter of a type.
@@ -327,8 +328,8 @@ words! { Fault,
 /// Returns the command `tenure simulate` that repeats the run with these settings.
 ///
 /// The command contains no options of the algorithm itself, such as variants or topologies. The
-/// caller appends these options. [`settings_without_option`] lists further settings that the
-/// command omits. The command also omits all limits except
+/// caller appends these options. [`settings_without_option`](crate::settings_without_option) lists
+/// further settings that the command omits. The command also omits all limits except
 /// [`RunLimits::until`](crate::RunLimits::until), and all instrumentation except custom properties.
 pub fn replay_command(algorithm: &str, settings: &Settings) -> String {
     let mut command = format!("tenure simulate {algorithm}{}", group_options(settings));
@@ -379,7 +380,14 @@ pub fn group_options(settings: &Settings) -> String {
 fn locking(settings: &Settings, option: &mut impl FnMut(&str, &dyn fmt::Display)) {
     let Some(locking) = &settings.workload.locking else { return };
     if !matches!(locking.pattern, RequestPattern::Sequential { .. }) {
-        option("entries", &locking.entries);
+        match &locking.entries {
+            // A single number would apply to every process.
+            EntriesPerProcess::Listed(entries) if entries.len() < 2 => {
+                let of = |place| locking.entries.of(ProcessId(place));
+                option("entries", &listed((0..settings.size).map(of)));
+            }
+            entries => option("entries", entries),
+        }
     }
     match &locking.pattern {
         RequestPattern::Sequential { total } => option("sequential", total),
@@ -435,10 +443,6 @@ fn network(settings: &Settings, option: &mut impl FnMut(&str, &dyn fmt::Display)
     }
 }
 
-const fn has_option(fault: &Fault) -> bool {
-    !matches!(fault, Fault::Suspicion { .. })
-}
-
 /// Returns the options for processes that recover automatically after each crash. Equal options
 /// occur once.
 fn automatic_recoveries(settings: &Settings) -> Vec<RecoveryOption> {
@@ -453,43 +457,6 @@ fn automatic_recoveries(settings: &Settings) -> Vec<RecoveryOption> {
         }
     }
     automatic_recoveries
-}
-
-/// Returns true if, for each process, all crashes of the process have the same recovery.
-fn have_uniform_recoveries(settings: &Settings) -> bool {
-    let followed = |fault: &Fault| match fault {
-        Fault::Crash { process, recovery, .. } => Some((*process, *recovery)),
-        _ => None,
-    };
-    let crashes: Vec<_> = settings.faults.iter().filter_map(followed).collect();
-    let same = |a: &(ProcessId, _), b: &(ProcessId, _)| a.0 != b.0 || a.1 == b.1;
-    crashes.iter().all(|crash| crashes.iter().all(|other| same(crash, other)))
-}
-
-/// Returns descriptions of those settings of the network, the faults and the traffic between users
-/// that no option can express. Only the library can repeat a run with such a setting.
-pub fn settings_without_option(settings: &Settings) -> Vec<&'static str> {
-    let limited = |chance: &Chance| chance.can_occur() && chance.max_occurrences.is_some();
-    let latency = settings.network.latency.most_common();
-    let plain = |background_traffic: &BackgroundTraffic| {
-        background_traffic.triggers_request && background_traffic.latency == latency
-    };
-    let background_traffic = settings.workload.background_traffic.as_ref();
-    let left_out = [
-        (limited(&settings.network.loss), "a limited number of losses"),
-        (limited(&settings.network.duplication), "a limited number of duplicates"),
-        (!settings.faults.iter().all(has_option), "a kind of fault"),
-        (!have_uniform_recoveries(settings), "crashes of one process with different recoveries"),
-        (
-            background_traffic.is_some_and(|it| !plain(it)),
-            "a different kind of messages between users",
-        ),
-        (
-            background_traffic.is_some_and(|it| limited(&it.send_chance)),
-            "a limited number of messages between users",
-        ),
-    ];
-    left_out.into_iter().filter(|(left_out, _)| *left_out).map(|(_, setting)| setting).collect()
 }
 
 #[cfg(test)]

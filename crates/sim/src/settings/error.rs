@@ -157,6 +157,22 @@ pub enum SettingsError {
         /// Number of processes in the group.
         size: u32,
     },
+    /// A graph of conflicts with fewer vertices than processes.
+    #[error("the graph of conflicts has {vertices} vertices for {size} processes: add vertices")]
+    WrongConflictGraphSize {
+        /// Number of vertices of the graph.
+        vertices: u32,
+        /// Number of processes in the group.
+        size: u32,
+    },
+    /// A graph of allowed links with fewer vertices than processes.
+    #[error("the graph of links has {vertices} vertices for {size} processes: add vertices")]
+    WrongLinkGraphSize {
+        /// Number of vertices of the graph.
+        vertices: u32,
+        /// Number of processes in the group.
+        size: u32,
+    },
     /// A latency matrix that is not n × n.
     #[error("a latency for each link of {size} processes needs {size} × {size}, not {entries}")]
     WrongMatrixSize {
@@ -272,6 +288,7 @@ impl Settings {
             SettingsError::check_process("the list of crashed processes", *process, self.size)?;
         }
         self.check_faults()?;
+        self.check_judging_graphs()?;
         self.workload.check(self.size)?;
         self.check_bounds()
     }
@@ -293,6 +310,21 @@ impl Settings {
         sorted.sort_unstable();
         match sorted.windows(2).find(|pair| pair[0] == pair[1]) {
             Some(pair) => Err(SettingsError::DuplicateRank { rank: pair[0].to_string() }),
+            None => Ok(()),
+        }
+    }
+
+    /// Checks that the graphs with which monitors judge the run contain all processes.
+    fn check_judging_graphs(&self) -> Result<(), SettingsError> {
+        let size = self.size;
+        let lacks_processes = |vertices: &u32| *vertices < size;
+        let conflicts = self.instrumentation.conflicts.as_ref();
+        if let Some(vertices) = conflicts.map(|it| it.vertex_count()).filter(lacks_processes) {
+            return Err(SettingsError::WrongConflictGraphSize { vertices, size });
+        }
+        let links = self.instrumentation.allowed_links.as_ref().and_then(LinksOnly::graph);
+        match links.map(|graph| graph.vertex_count()).filter(lacks_processes) {
+            Some(vertices) => Err(SettingsError::WrongLinkGraphSize { vertices, size }),
             None => Ok(()),
         }
     }

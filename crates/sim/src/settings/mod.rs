@@ -8,6 +8,7 @@ pub(crate) mod error;
 pub(crate) mod fault;
 pub(crate) mod latency;
 pub(crate) mod network_graph;
+pub(crate) mod without_option;
 pub(crate) mod workload;
 
 use std::sync::Arc;

@@ -45,9 +45,10 @@ impl<P: RecordableProtocol> Simulation<P> {
     ) -> Result<SteeredRun<'_, P>, FollowError<RunError>> {
         self.check_settings().map_err(RunError::from)?;
         schedule.ensure_same_group_size(self.settings().size)?;
+        let settings = self.steered(schedule);
+        settings.check().map_err(RunError::from)?;
         let recorder = self.create_recorder(to).map_err(RunError::from)?;
-        let mut run =
-            RunContext::new(self.steered(schedule), self.provided_services(), Some(recorder));
+        let mut run = RunContext::new(settings, self.provided_services(), Some(recorder));
         if let Some(users) = &mut run.agreement_users {
             users.is_spontaneous = false;
         }

@@ -7,12 +7,12 @@ use tenure_trace::{Action, RecordableProtocol};
 use crate::engine::queue::TimedQueue;
 use crate::engine::scheduled_event::{ScheduledEvent, suspicion_verdict};
 use crate::steer::interactive_run::InteractiveRun;
+use crate::steer::steered_run::STEP_TICKS;
 
 /// Description of the next step of an [`InteractiveRun`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NextStep {
-    /// Time of the step, in ticks. For an action of a schedule, this is the present time of the
-    /// run, although the action happens later.
+    /// Time of the step, in ticks.
     pub time: u64,
     /// Description of the step, for a person.
     pub description: String,
@@ -31,7 +31,8 @@ impl<P: RecordableProtocol> InteractiveRun<'_, P> {
             }
             _ => None,
         };
-        Some(NextStep { time: self.now(), description: action.to_string(), message })
+        let time = self.now().saturating_add(STEP_TICKS);
+        Some(NextStep { time, description: action.to_string(), message })
     }
 
     pub(crate) fn preview_unscheduled_step(&self) -> Option<NextStep> {

@@ -19,7 +19,7 @@ use crate::settings::distribution::MAX_TIME;
 
 /// Time between two steps of a schedule, in ticks. This time is longer than the latency of a
 /// message, which is one unit.
-const STEP_TICKS: u64 = 2 * TICKS_PER_UNIT;
+pub(super) const STEP_TICKS: u64 = 2 * TICKS_PER_UNIT;
 
 /// A run in which [`Action`]s can be performed. An action selects a message by its position on its
 /// link, and the numbers in the trace determine the order of the messages. Therefore the run always
@@ -109,6 +109,7 @@ impl<'a, P: RecordableProtocol> SteeredRun<'a, P> {
         match action {
             Action::Command(asking) => {
                 let command = self.up(asking.at).and_then(|_| P::Command::from_script(asking))?;
+                asking.peer.map_or(Some(()), |peer| self.member(peer).map(drop))?;
                 self.is_allowed(asking.at, command.to_mutex_and_election())?;
                 self.world.handle_command(asking.at, command);
             }
@@ -124,8 +125,8 @@ impl<'a, P: RecordableProtocol> SteeredRun<'a, P> {
             Action::Duplicate(pick) => self.duplicate(pick)?,
             Action::Delay { pick, by } => self.delay(pick, *by)?,
             Action::Tell { from, to } => {
-                let message =
-                    self.up(*from).map(|from| self.world.run.send_user_message(from, *to, None))?;
+                let (from, to) = (&self.up(*from)?, &self.member(*to)?);
+                let message = self.world.run.send_user_message(*from, *to, None);
                 self.user_messages_in_flight.push((*from, *to, message));
             }
             Action::Hear(pick) => {
@@ -174,7 +175,7 @@ impl<'a, P: RecordableProtocol> SteeredRun<'a, P> {
 
     fn suspicion(&mut self, at: ProcessId, peer: ProcessId, verdict: Verdict) -> Option<()> {
         let observer = self.up(at)?;
-        let exists = peer.0 < self.world.run.settings.size && peer != at;
+        let exists = self.member(peer).is_some() && peer != at;
         exists.then(|| {
             self.world.perform_action(ProcessAction::Suspicion { observer, peer, verdict })
         })
@@ -192,6 +193,11 @@ impl<'a, P: RecordableProtocol> SteeredRun<'a, P> {
         for (_, _, message) in self.user_messages_in_flight.drain(..) {
             self.world.run.event_queue.push(arrival, ScheduledEvent::UserMessage { message });
         }
+    }
+
+    /// Returns `at` if this process is in the group, and otherwise `None`.
+    fn member(&self, at: ProcessId) -> Option<ProcessId> {
+        self.world.run.live_processes.up_state(at).map(|_| at)
     }
 
     /// Returns `at` if this process is up. Returns `None` if it is down or not in the group.

@@ -5,16 +5,16 @@ use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::common::runs::{crash, crash_and_recover, is_violated, seeded, traced};
+use crate::common::runs::{crash, crash_and_recover, is_violated, parsed, seeded, traced};
 use crate::common::{Extrema, Permission, Ring, Rule};
 use tenure_algorithms::election::chang_roberts;
 use tenure_sim::{
     AutomaticRecovery, BackgroundTraffic, Chance, CrashTrigger, Distribution, EndReason,
     EntriesPerProcess, Fault, Judgement, Latency, LockWorkload, Moments, ProcessConfigs, Random,
-    RecoveredState, RequestPattern, RunControls, RunStatistics, Settings, Simulation, Workload,
-    replay_command, run_parallel, shrink, theory,
+    RecoveredState, RecoveryOption, RequestPattern, RunControls, RunStatistics, Settings,
+    SettingsError, Simulation, Workload, replay_command, run_parallel, shrink, theory,
 };
-use tenure_trace::RecordableProtocol;
+use tenure_trace::{RecordKind, RecordableProtocol};
 
 fn hash_of_trace<P: RecordableProtocol>(simulation: &Simulation<P>) -> u64 {
     let mut hasher = DefaultHasher::new();
@@ -204,6 +204,34 @@ fn replay_command_contains_every_option() {
     assert_eq!(tenure_sim::settings_without_option(&settings), [""; 0]);
     settings.faults.push(crash(2, inside));
     assert_eq!(tenure_sim::settings_without_option(&settings).len(), 1);
+}
+
+/// A recovery at a given time is a fault of its own. It has an effect only if the process is down
+/// then. A recovery that follows a crash is a part of the crash.
+#[test]
+fn recovery_as_a_fault_follows_its_own_time() {
+    let recovery = |text: &str| text.parse::<RecoveryOption>().unwrap();
+    let mut without_crash = Vec::new();
+    let error = recovery("2@+5").add_to(&mut without_crash).unwrap_err();
+    assert_eq!(error, SettingsError::NoCrash { process: tenure_core::ProcessId(1) });
+    assert_eq!(without_crash, []);
+    let crashing = crash(1, CrashTrigger::At(4_000_000));
+    let run = |text: &str| {
+        let mut faults = vec![crashing.clone()];
+        recovery(text).add_to(&mut faults).unwrap();
+        let settings = Settings { faults: faults.clone(), ..Settings::new(3) };
+        let simulation = Simulation::<Permission>::new(Rule::Stamps, settings);
+        let (report, trace) = traced(&simulation);
+        let of = |kind| report.faults.iter().find(|count| count.fault == kind).unwrap();
+        let counts = [of("crash"), of("recovery")].map(|it| (it.injected, it.observed));
+        let records = parsed(&trace).records;
+        let recovered = records.iter().find(|it| matches!(it.kind, RecordKind::Recover));
+        (faults.len(), counts, recovered.map(|record| record.time), report.warnings)
+    };
+    let never = "the recovery of P2 never occurred".to_owned();
+    assert_eq!(run("2@9"), (2, [(1, 1), (1, 1)], Some(9_000_000), Vec::new()));
+    assert_eq!(run("2@+9"), (1, [(1, 1), (1, 1)], Some(13_000_000), Vec::new()));
+    assert_eq!(run("2@3"), (2, [(1, 1), (0, 0)], None, vec![never]), "it comes before the crash");
 }
 
 #[test]

@@ -4,10 +4,14 @@ use crate::by_service::{ServiceSimulation, simulation};
 use crate::common::runs::{
     assert_hold, crash, crash_and_recover, is_violated, parsed, seeded, text, traced,
 };
+use crate::common::{Permission, Rule};
+use tenure_algorithms::Variants;
+use tenure_algorithms::agreement::ChandyLamport;
 use tenure_algorithms::catalogue::SumMember;
 use tenure_algorithms::election::{Bully, Raft, bully, raft};
 use tenure_algorithms::mutex::{RicartAgrawala, SuzukiKasami, ricart_agrawala};
-use tenure_core::{ChannelOrder, ProcessId, TICKS_PER_UNIT};
+use tenure_core::monitors::LinksOnly;
+use tenure_core::{ChannelOrder, Graph, ProcessId, TICKS_PER_UNIT};
 use tenure_sim::{
     Chance, CrashTrigger, Distribution, EndReason, Fault, InteractiveStepError, Intervention,
     InterventionError, Report, RequestPattern, RunControls, Settings, Simulation, Workload,
@@ -296,8 +300,9 @@ fn schedule_can_be_left_at_any_step() {
         let mut session =
             simulation.interactive_run_of_schedule(&schedule, walked.clone()).unwrap();
         for _ in 0..left_after {
-            assert!(session.next_step().is_some());
+            let next = session.next_step().expect("the schedule continues");
             session.step().unwrap();
+            assert_eq!(session.now(), next.time, "{}", next.description);
         }
         if left_after == schedule.actions.len() {
             let _ = session.finish().unwrap();
@@ -312,4 +317,46 @@ fn schedule_can_be_left_at_any_step() {
         let report = session.finish().unwrap();
         assert_eq!(report.ended, EndReason::Quiescent, "left after {left_after}");
     }
+}
+
+#[test]
+fn refuses_processes_outside_the_group() {
+    let unknown = ProcessId(8);
+    let follow = |down_at_start, actions| {
+        let schedule = Schedule { size: 3, down_at_start, actions, cycle_length: 0 };
+        let followed = three(1).follow(&schedule, TraceBuffer::default());
+        followed.map(drop).unwrap_err().to_string()
+    };
+    let message = "the list of crashed processes names P9, but the group is P1 to P3";
+    assert_eq!(follow(vec![unknown], Vec::new()), message);
+    let tell = Action::Tell { from: ProcessId(0), to: unknown };
+    assert!(follow(Vec::new(), vec![tell]).contains("tell p1→p9"));
+    for words in ["enter p9", "fire p9 x", "suspect p1 p9", "recover p9", "delay p1→p9 by 5"] {
+        assert!(follow(Vec::new(), vec![action(words)]).contains("p9"), "{words}");
+    }
+    let settings = Settings { workload: Workload::entries(1), ..Settings::new(3) };
+    let command = tenure_core::service::mutex::Command::Enter;
+    let simulation = Simulation::<Permission>::new(Rule::Stamps, settings.clone());
+    let commanded = simulation.with_command(0, unknown, command).run();
+    let message = "a command names P9, but the group is P1 to P3";
+    assert_eq!(commanded.unwrap_err().to_string(), message);
+    let line = std::sync::Arc::new(Graph::line(2));
+    let mut conflicting = settings.clone();
+    conflicting.instrumentation.conflicts = Some(line.clone());
+    let mut linked = settings;
+    linked.instrumentation.allowed_links = Some(LinksOnly::in_graph(line));
+    for (settings, graph) in [(conflicting, "conflicts"), (linked, "links")] {
+        let error = Simulation::<Permission>::new(Rule::Stamps, settings).run().unwrap_err();
+        let message = format!("the graph of {graph} has 2 vertices for 3 processes: add vertices");
+        assert_eq!(error.to_string(), message);
+    }
+}
+
+#[test]
+fn refuses_command_with_peer_outside_the_group() {
+    let simulation =
+        Simulation::<ChandyLamport>::for_algorithm(Variants::none(), Settings::new(2)).unwrap();
+    let mut session = simulation.interactive_run(TraceBuffer::default()).unwrap();
+    assert!(session.intervene(&action("give p1→p9 1")).is_err());
+    session.intervene(&action("give p1→p2 1")).unwrap();
 }

@@ -218,18 +218,22 @@ impl SimulationPlan {
         if !self.intervention_plan.is_empty() || property.name().starts_with("eventually ") {
             return None;
         }
-        let mut events = 0;
+        let (mut attempts, mut events) = (0, 0);
         let stop = interrupt::flag();
         let settings = self.settings_for_seed(seed);
-        let found = shrink(&settings, MAX_SHRINK_ATTEMPTS, |candidate| {
-            if events > MAX_SHRINK_EVENTS
+        let found = shrink(&settings, usize::MAX, |candidate| {
+            if attempts >= MAX_SHRINK_ATTEMPTS
+                || events > MAX_SHRINK_EVENTS
                 || interrupt::is_interrupted()
                 || !self.can_replay(candidate)
             {
                 return None;
             }
             let controls = RunControls::new().stopped_by(&stop);
+            // Settings that do not meet the assumptions of the algorithm are not run, and are no
+            // attempt.
             let report = self.simulate_run(candidate.clone(), None, controls).ok()?;
+            attempts += 1;
             events += report.metrics.events;
             (report.judgement(property.name()) == Some(Judgement::Violated)).then_some(report)
         })?;
