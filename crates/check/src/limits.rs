@@ -324,12 +324,15 @@ pub struct SearchProgress {
     /// Number of distinct states seen.
     pub states: u64,
     /// Number of steps from an initial state to the states that the search currently expands. In a
-    /// swarm search, number of states on the current run.
+    /// swarm search, number of states on the current run. In a search of lying generals, number of
+    /// steps of the current run.
     pub depth: u32,
     /// Number of states at this depth that are still to be expanded. In a swarm search, number of
-    /// steps that are still to be explored.
+    /// steps that are still to be explored. 0 in a search of lying generals, which does not know
+    /// this number.
     pub waiting: u64,
-    /// Memory of the states, the visited set and the caches, in bytes.
+    /// Memory of the states, the visited set and the caches, in bytes. 0 in a search of lying
+    /// generals, which keeps only one run in memory.
     pub bytes: usize,
     /// Time since the start of the search.
     pub elapsed: Duration,
@@ -353,6 +356,7 @@ mod tests {
     use super::*;
     use crate::check::Check;
     use crate::explore::visited::SHARD_COUNT;
+    use crate::measure::Measure;
     use crate::report::Report;
 
     /// Simulated clock for tests. The readings of the stop signal are numbered from 0. From the
@@ -414,6 +418,27 @@ mod tests {
             let is_whole = report.judgement() == Judgement::Holds;
             assert!(is_whole || report.reached_limit == Some(ReachedLimit::Time), "{report}");
             assert!(!is_whole || raise_at + LATE >= readings, "{raise_at} of {readings}: {report}");
+        }
+    }
+
+    /// A limit may stop a measurement after the search. Then neither extreme is known, although the
+    /// explored runs serve all users.
+    #[test]
+    fn interrupted_measurement_knows_no_extreme() {
+        let measured = |raise_at| {
+            let stop = StopSignal::raised_at_reading(raise_at, SignalledLimit::Time);
+            let mut check = Check::<RicartAgrawala>::of(2).threads(1);
+            check.plan.stop = stop.clone();
+            let report = check.measure(Measure::Messages).expect("a valid check");
+            (report, stop.reading_count())
+        };
+        let (whole, readings) = measured(u64::MAX);
+        assert_eq!((whole.maximum_in_words(), whole.minimum_in_words()), ("4".into(), "4".into()));
+        for raise_at in (0..readings).step_by(7) {
+            let (report, _) = measured(raise_at);
+            let extremes = [report.maximum_in_words(), report.minimum_in_words()];
+            assert_eq!(extremes, ["not known"; 2], "raised at {raise_at}: {report}");
+            assert!(report.summary().contains("minimum                  not known"), "{report}");
         }
     }
 

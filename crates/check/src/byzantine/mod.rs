@@ -11,6 +11,7 @@ use tenure_core::Property;
 use tenure_core::byzantine::General;
 
 use crate::clock::Instant;
+use crate::config::OnProgress;
 use crate::limits::CheckLimits;
 use crate::report::{Report, judgement};
 
@@ -18,7 +19,7 @@ use self::record::counterexample;
 use self::search::LieSearch;
 
 /// Configuration of [`check_generals`].
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct GeneralsConfig {
     /// Name of the algorithm on the command line.
     pub name: String,
@@ -34,14 +35,23 @@ pub struct GeneralsConfig {
     pub limits: CheckLimits,
     /// Flag that stops the search soon after it is set.
     pub stop_flag: Option<Arc<AtomicBool>>,
+    /// Callback that receives the progress of the search at intervals.
+    pub on_progress: Option<OnProgress>,
 }
 
 impl GeneralsConfig {
     /// Creates a configuration that checks agreement and validity, without limits.
     pub fn new(name: impl Into<String>, size: u32, liars: u32) -> Self {
         let properties = vec![Property::Agreement, Property::Validity];
-        let (limits, stop_flag) = (CheckLimits::default(), None);
-        GeneralsConfig { name: name.into(), size, max_liars: liars, properties, limits, stop_flag }
+        GeneralsConfig {
+            name: name.into(),
+            size,
+            max_liars: liars,
+            properties,
+            limits: CheckLimits::default(),
+            stop_flag: None,
+            on_progress: None,
+        }
     }
 }
 

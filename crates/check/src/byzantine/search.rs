@@ -7,7 +7,10 @@ use tenure_core::{Group, ProcessId, Property};
 
 use super::GeneralsConfig;
 use crate::clock::Instant;
-use crate::limits::ReachedLimit;
+use crate::limits::{ReachedLimit, SearchProgress};
+
+/// Number of states between two reports of the progress.
+const STATES_PER_REPORT: u64 = 1024;
 
 /// A message under way, with its sender and its receiver.
 #[derive(Clone, Debug)]
@@ -61,6 +64,8 @@ pub(crate) struct LieSearch<'c> {
     /// Greatest number of steps of a run so far.
     pub(crate) depth: u32,
     pub(crate) limit: Option<ReachedLimit>,
+    /// Number of states at which the search next reports its progress.
+    next_report: u64,
 }
 
 impl<'c> LieSearch<'c> {
@@ -75,6 +80,7 @@ impl<'c> LieSearch<'c> {
             states: 0,
             depth: 0,
             limit: None,
+            next_report: 0,
         }
     }
 
@@ -187,7 +193,25 @@ impl<'c> LieSearch<'c> {
         self.violations.push(ViolatingRun { property, liars, plan: self.plan, steps, lies });
     }
 
+    /// Reports the progress, if enough states were explored since the last report.
+    fn report_progress(&mut self) {
+        let Some(report) = &self.config.on_progress else { return };
+        if self.states < self.next_report {
+            return;
+        }
+        report(&SearchProgress {
+            states: self.states,
+            depth: self.steps.len() as u32,
+            waiting: 0,
+            bytes: 0,
+            elapsed: self.started.elapsed(),
+        });
+        self.next_report = self.states + STATES_PER_REPORT;
+    }
+
+    /// Returns true if the search must stop. At intervals, reports the progress first.
     fn is_stopped(&mut self) -> bool {
+        self.report_progress();
         let GeneralsConfig { limits, stop_flag, .. } = self.config;
         let reached = limits.reached_limit_since(self.started, self.states, stop_flag.as_ref());
         self.limit = self.limit.or(reached);

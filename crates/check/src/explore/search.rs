@@ -216,7 +216,7 @@ impl SearchRun<'_> {
         let mut begin = 0;
         while begin < self.frontier.len() {
             let unexpanded = if time { 0 } else { begin };
-            if let Some(ended) = self.reason_to_end() {
+            if let Some(ended) = self.reason_to_end(self.frontier.len() - unexpanded) {
                 self.end(ended, unexpanded);
                 return false;
             }
@@ -426,8 +426,9 @@ impl SearchRun<'_> {
 
     /// Returns the reason why the search ends now instead of expanding the next block of states.
     /// Returns `None` if the search continues. Reports the progress first, unless the search ends
-    /// because all properties are decided.
-    fn reason_to_end(&mut self) -> Option<SearchEnd> {
+    /// because all properties are decided. `waiting` is the number of states of the frontier that
+    /// are not expanded yet.
+    fn reason_to_end(&mut self, waiting: usize) -> Option<SearchEnd> {
         if self.all_decided() {
             return Some(SearchEnd::Decided);
         }
@@ -435,7 +436,7 @@ impl SearchRun<'_> {
         let bytes = self.bytes();
         let elapsed = self.started.elapsed();
         if let Some(report) = &self.search.config.on_progress {
-            let (states, waiting) = (worlds as u64, self.frontier.len() as u64);
+            let (states, waiting) = (worlds as u64, waiting as u64);
             report(&SearchProgress { states, depth: self.found.depth, waiting, bytes, elapsed });
         }
         let limits = self.search.config.limits;

@@ -9,7 +9,7 @@ use tenure_trace::{MemoryAccess, MemoryOperation};
 use super::SharedMemoryConfig;
 use super::graph::{LockAction, LockStateId, OUT_OF_BOUNDS, SharedMemoryGraph, SharedMemoryStep};
 use crate::clock::Instant;
-use crate::limits::{ReachedLimit, SignalledLimit, StopSignal};
+use crate::limits::{ReachedLimit, SearchProgress, SignalledLimit, StopSignal};
 use crate::users::entries::RequestLimit;
 
 /// Number of expanded states between two readings of the clock and of the memory.
@@ -192,7 +192,7 @@ impl<L: SharedMemoryLock> Frontier<L> {
     }
 
     /// Returns the limit that the search has reached, or `None` if it may continue. The search is
-    /// about to expand the state with the index `next`.
+    /// about to expand the state with the index `next`. At intervals, reports the progress first.
     fn reached_limit(
         &self,
         config: &SharedMemoryConfig,
@@ -201,6 +201,9 @@ impl<L: SharedMemoryLock> Frontier<L> {
     ) -> Option<ReachedLimit> {
         let (limits, stop, states) = (config.limits, &self.graph.stop, self.states.len() as u64);
         if next.is_multiple_of(STATES_PER_READING) {
+            if let Some(report) = &config.on_progress {
+                report(&self.progress(started, next));
+            }
             let time = limits.search_time_limit(true);
             if time.is_some_and(|most| started.elapsed() >= most) {
                 stop.raise(SignalledLimit::SearchTime);
@@ -214,6 +217,19 @@ impl<L: SharedMemoryLock> Frontier<L> {
             return stop.reached_limit();
         }
         limits.states.is_some_and(|most| states >= most).then_some(ReachedLimit::States)
+    }
+
+    /// Returns the figures of the search, which is about to expand the state with the index `next`.
+    fn progress(&self, started: Instant, next: usize) -> SearchProgress {
+        // The states are numbered in the order of their depths.
+        let (depth, later) = (self.graph.depths[next], &self.graph.depths[next..]);
+        SearchProgress {
+            states: self.states.len() as u64,
+            depth,
+            waiting: later.partition_point(|it| *it == depth) as u64,
+            bytes: self.bytes,
+            elapsed: started.elapsed(),
+        }
     }
 }
 

@@ -17,6 +17,7 @@ use tenure_core::shared_memory::SharedMemoryLock;
 use tenure_core::{Judgement, Property};
 
 use crate::clock::Instant;
+use crate::config::OnProgress;
 use crate::limits::{CheckLimits, StopSignal, Watchdog};
 use crate::liveness::Fairness;
 use crate::report::{BypassBound, ReachedBounds, Report, judgement};
@@ -30,7 +31,7 @@ use crate::users::entries::RequestLimit;
 const MAX_COUNTED_BYPASS: u32 = 16;
 
 /// Configuration of a check of a lock in shared memory.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct SharedMemoryConfig {
     /// Name of the lock on the command line.
     pub name: String,
@@ -50,6 +51,8 @@ pub struct SharedMemoryConfig {
     pub limits: CheckLimits,
     /// Flag that stops the search and the judgements soon after it is set.
     pub stop_flag: Option<Arc<AtomicBool>>,
+    /// Callback that receives the progress of the search at intervals.
+    pub on_progress: Option<OnProgress>,
 }
 
 impl SharedMemoryConfig {
@@ -65,6 +68,7 @@ impl SharedMemoryConfig {
             register_bound: None,
             limits: CheckLimits::default(),
             stop_flag: None,
+            on_progress: None,
         }
     }
 }

@@ -2,8 +2,8 @@
 //! number of threads, on fingerprints or on reductions. If a search was pruned or stopped, the
 //! checker does not report that a property holds.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tenure_algorithms::Variants;
@@ -167,6 +167,26 @@ fn stopped_search_skips_liveness_analysis() {
         (Judgement::Incomplete, Some(ReachedLimit::Stopped))
     );
     assert!(report.states >= 1_000, "the states seen are reported");
+}
+
+/// A level of the search with many states is expanded block by block. The progress then shows how
+/// many states of the level are left.
+#[test]
+fn progress_excludes_expanded_states_of_a_level() {
+    let reports = Arc::new(Mutex::new(Vec::<SearchProgress>::new()));
+    let seen = Arc::clone(&reports);
+    let check = Check::<Textbook>::of(4).max_states(1_000_000).configure(|config| {
+        config.search.on_progress = Some(Arc::new(move |progress: &SearchProgress| {
+            seen.lock().expect("no report panics").push(*progress);
+        }));
+    });
+    let _ = check.always(MutualExclusion::new()).run();
+    let reports = reports.lock().expect("no report panics");
+    let pairs = || reports.windows(2).map(|pair| (pair[0], pair[1]));
+    assert!(pairs().all(|(before, after)| before.states <= after.states));
+    let mut levels = pairs().filter(|(before, after)| before.depth == after.depth).peekable();
+    assert!(levels.peek().is_some(), "no level has several blocks: {reports:?}");
+    assert!(levels.all(|(before, after)| after.waiting < before.waiting), "{reports:?}");
 }
 
 #[test]
