@@ -81,6 +81,9 @@ pub(crate) struct CurrentMoment {
     pub(crate) encoded_trace: Vec<u8>,
     pub(crate) header: Header,
     pub(crate) records: Vec<Record>,
+    /// For each violated property of the report, the index of the first moment at which the
+    /// violation has occurred.
+    violation_moments: Vec<(Property, usize)>,
 }
 
 impl CurrentMoment {
@@ -88,7 +91,8 @@ impl CurrentMoment {
         let MomentView { state, report, trace: text } = shown;
         let trace = Trace::parse(&text, "lab").map_err(|error| error.to_string())?;
         let Trace { header, records, .. } = trace;
-        Ok(CurrentMoment { state, report, encoded_trace: text, header, records })
+        let violation_moments = Vec::new();
+        Ok(CurrentMoment { state, report, encoded_trace: text, header, records, violation_moments })
     }
 }
 
@@ -117,6 +121,7 @@ impl LabSession {
             current_moment: 0,
             shown,
         };
+        session.locate_violations(deadline);
         session.apply_interventions(deadline)?;
         session.initial_moment_count = session.moments.len();
         Ok(session)
@@ -169,6 +174,7 @@ impl LabSession {
         let shown = replay_path(&self.run, &path, &stay, &mut Vec::new(), deadline);
         self.shown = CurrentMoment::of(shown.map_err(ReplayError::description)?)?;
         self.current_moment = moment;
+        self.locate_violations(deadline);
         Ok(true)
     }
 
@@ -207,6 +213,7 @@ impl LabSession {
             self.current_moment = self.reach(moment, None);
         }
         self.shown = shown;
+        self.locate_violations(deadline);
         self.mark_violations();
         if let Some(description) = panicked {
             let cause = match advance {
@@ -295,11 +302,9 @@ impl LabSession {
     /// Marks the moments on the way to the current moment, from the first violation of a promised
     /// property on.
     fn mark_violations(&mut self) {
-        let findings = self.shown.report.findings.iter();
-        let counted = findings
-            .filter(|it| it.judgement == Judgement::Violated && self.is_promised(it.property))
-            .filter_map(|finding| self.moment_of_violation(finding.violation.as_ref()?));
-        let Some(first) = counted.min() else { return };
+        let violated = self.shown.violation_moments.iter();
+        let counted = violated.filter(|(property, _)| self.is_promised(*property));
+        let Some(first) = counted.map(|(_, moment)| *moment).min() else { return };
         for place in self.moments_to(self.current_moment) {
             if place >= first {
                 self.moments[place].violated = true;
@@ -307,21 +312,76 @@ impl LabSession {
         }
     }
 
+    /// Returns the index of the first moment at which the violation of `property` has occurred.
+    /// Returns `None` if the property is not violated at the current moment.
+    pub(crate) fn moment_of_violation(&self, property: Property) -> Option<usize> {
+        let mut located = self.shown.violation_moments.iter();
+        located.find(|(violated, _)| *violated == property).map(|(_, moment)| *moment)
+    }
+
+    /// Finds the moment of each violation in the report of the current moment.
+    fn locate_violations(&mut self, deadline: &Deadline) {
+        let findings = self.shown.report.findings.iter();
+        let violated = findings.filter(|it| it.judgement == Judgement::Violated);
+        let located = violated.filter_map(|finding| {
+            let violation = finding.violation.as_ref()?;
+            Some((finding.property, self.locate_violation(finding.property, violation, deadline)))
+        });
+        self.shown.violation_moments = located.collect();
+    }
+
     /// Returns the index of the first moment at which `violation` has occurred. The search covers
     /// the moments from the beginning of the run to the current moment. If no record of the trace
     /// shows the violation, the search uses its time. If that fails, the result is the current
     /// moment.
-    pub(crate) fn moment_of_violation(&self, violation: &FirstViolation) -> Option<usize> {
+    fn locate_violation(
+        &self,
+        property: Property,
+        violation: &FirstViolation,
+        deadline: &Deadline,
+    ) -> usize {
         let line = self.moments_to(self.current_moment);
-        let matches = |record: &&Record| {
-            record.time == violation.time && record.process == Subject::Process(violation.at)
+        let candidates = self.moments_with_records_of(violation, &line);
+        let Some((last, earlier)) = candidates.split_last() else {
+            let by_time = line.iter().find(|place| self.moments[**place].time >= violation.time);
+            return by_time.copied().unwrap_or(self.current_moment);
         };
-        let number = self.shown.records.iter().rposition(|record| matches(&record));
-        let by_record = number.and_then(|number| {
-            line.iter().find(|place| self.moments[**place].records as usize > number)
+        // The process took several steps at this time. Repeats the run up to some of them.
+        let is_before = |place: &usize| !self.is_violated_at(*place, property, violation, deadline);
+        earlier.get(earlier.partition_point(is_before)).copied().unwrap_or(*last)
+    }
+
+    /// Returns those moments of `line` whose records contain a record of the process and the time
+    /// of the violation.
+    fn moments_with_records_of(&self, violation: &FirstViolation, line: &[usize]) -> Vec<usize> {
+        let subject = Subject::Process(violation.at);
+        let records = self.shown.records.iter().enumerate();
+        let shows = records.filter(|(_, it)| it.time == violation.time && it.process == subject);
+        let moments = shows.filter_map(|(number, _)| {
+            let later =
+                line.partition_point(|place| self.moments[*place].records as usize <= number);
+            line.get(later).copied()
         });
-        let by_time = || line.iter().find(|place| self.moments[**place].time >= violation.time);
-        by_record.or_else(by_time).or(line.last()).copied()
+        let mut moments: Vec<usize> = moments.collect();
+        moments.dedup();
+        moments
+    }
+
+    /// Returns true if the report at a moment contains this violation. Returns false if the run
+    /// cannot be repeated up to the moment before the deadline.
+    fn is_violated_at(
+        &self,
+        moment: usize,
+        property: Property,
+        violation: &FirstViolation,
+        deadline: &Deadline,
+    ) -> bool {
+        let (path, stay) = (self.path(moment), Advance::Steps(0));
+        let view = replay_path(&self.run, &path, &stay, &mut Vec::new(), deadline);
+        view.is_ok_and(|view| {
+            let mut findings = view.report.findings.iter();
+            findings.any(|it| it.property == property && it.violation.as_ref() == Some(violation))
+        })
     }
 }
 

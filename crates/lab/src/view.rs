@@ -116,7 +116,7 @@ impl LabSession {
                     Judgement::Incomplete => "open",
                 },
                 "message": violation.map_or("", |violation| &violation.message),
-                "moment": violation.and_then(|violation| self.moment_of_violation(violation)),
+                "moment": self.moment_of_violation(finding.property),
                 "promised": self.is_promised(finding.property),
             })
         };

@@ -1,6 +1,8 @@
-//! Tests of the lab over real sockets: algorithms that panic, and clients that disconnect.
+//! Tests of the lab over real sockets: algorithms that panic, clients that disconnect, and
+//! moments of violations.
 
 mod broken;
 mod leaving;
 #[path = "../../../web/tests/support/mod.rs"]
 mod support;
+mod violations;
