@@ -211,7 +211,7 @@ pub(super) fn decode(bytes: &[u8]) -> Result<RegistryContent, UnreadableReason> 
     let version = bytes.get(MAGIC.len()..head).ok_or_else(torn)?;
     let found = u16::from_le_bytes([version[0], version[1]]);
     if found > VERSION {
-        return Err(UnreadableReason::NewerVersion { found });
+        return Err(UnreadableReason::NewerVersion { found, newest: VERSION });
     }
     let end = bytes.len().checked_sub(CHECKSUM_BYTES).filter(|end| *end >= head);
     let (covered, checksum) = bytes.split_at(end.ok_or_else(torn)?);
@@ -274,6 +274,17 @@ mod tests {
             assert_eq!(registry.record_members(index, members).expect("room"), []);
         }
         assert_eq!((registry.newest_boot(PEER), registry.is_member(PEER)), (boot(3), true));
+    }
+
+    #[test]
+    fn error_names_the_newest_version_of_the_registry() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join(REGISTRY_FILE);
+        fs::write(&path, [&MAGIC[..], &(VERSION + 1).to_le_bytes()].concat()).expect("room");
+        let error = PeerRegistry::open(directory.path(), 3, true).expect_err("a newer version");
+        assert!(matches!(error, OpenError::NewerVersion { .. }), "{error}");
+        let expected = "is too new: it has format version 2, and this build reads up to 1;";
+        assert!(error.to_string().contains(expected), "{error}");
     }
 
     #[test]

@@ -76,7 +76,7 @@ impl SegmentHeader {
         };
         let found = u16::try_from(number(8, 2)?).expect("two bytes");
         if found > VERSION {
-            return Err(UnreadableReason::NewerVersion { found });
+            return Err(UnreadableReason::NewerVersion { found, newest: VERSION });
         }
         let small = |at| number(at, 4).map(|it| u32::try_from(it).expect("four bytes"));
         let end = 36 + usize::try_from(number(10, 2)?).expect("two bytes");

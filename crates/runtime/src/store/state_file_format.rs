@@ -56,13 +56,15 @@ pub(crate) struct StateFile {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum UnreadableReason {
     /// The file does not start with the expected magic number.
-    #[error("it is not a state file of tenure")]
+    #[error("it is not a file of tenure")]
     Foreign,
     /// A newer build wrote the file. It is not damaged, but this build cannot read it.
-    #[error("it has format version {found}, and this build reads up to {STATE_FILE_VERSION}")]
+    #[error("it has format version {found}, and this build reads up to {newest}")]
     NewerVersion {
         /// Version of the file.
         found: u16,
+        /// Newest version that this build reads. Each kind of file has its own versions.
+        newest: u16,
     },
     /// The file is truncated, or a field is invalid and the checksum does not match.
     #[error("it is truncated after {length} bytes")]
@@ -165,7 +167,7 @@ impl StateFile {
         let (version, _) = rest.split_first_chunk().ok_or(torn)?;
         let found = u16::from_le_bytes(*version);
         if found > STATE_FILE_VERSION {
-            return Err(UnreadableReason::NewerVersion { found });
+            return Err(UnreadableReason::NewerVersion { found, newest: STATE_FILE_VERSION });
         }
         let (content, checksum) = file.split_last_chunk::<CHECKSUM_BYTES>().ok_or(torn)?;
         let matches = Sha256::digest(content).as_slice() == checksum;
@@ -351,6 +353,7 @@ mod tests {
         let mut newer = state_file().encode();
         newer[8] = 4;
         newer.truncate(12);
-        assert_eq!(StateFile::decode(&newer), Err(UnreadableReason::NewerVersion { found: 4 }));
+        let expected = UnreadableReason::NewerVersion { found: 4, newest: STATE_FILE_VERSION };
+        assert_eq!(StateFile::decode(&newer), Err(expected));
     }
 }
