@@ -2,6 +2,7 @@
 //! simulate these faults.
 
 mod handover;
+mod late_error;
 mod lease_expiry;
 mod overdue_claim;
 mod stuck_disk;
