@@ -62,9 +62,11 @@ struct TracedCounter {
     /// Creates another file for the trace when the current file is full. `None`: the trace has one
     /// file.
     segments: Option<TraceSegments>,
-    /// First error of the trace, until [`CounterServer::wait_for_trace_failure`] or
-    /// [`CounterServer::stop`] takes it. While it is present, no access is executed.
+    /// First error of the trace, until [`CounterServer::stop`] takes it.
     failure: Option<WriteError>,
+    /// True after an error of the trace or the end of the service. No access is executed then,
+    /// because the trace would lack accesses.
+    is_closed: bool,
 }
 
 impl TracedCounter {
@@ -91,8 +93,9 @@ impl CounterServer {
     pub async fn start(size: u32, trace: Option<Writer>) -> io::Result<CounterServer> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let address = listener.local_addr()?;
-        let traced =
-            TracedCounter { counter: Counter::default(), trace, segments: None, failure: None };
+        let counter = Counter::default();
+        let (segments, failure, is_closed) = (None, None, false);
+        let traced = TracedCounter { counter, trace, segments, failure, is_closed };
         let traced = Mutex::new(traced);
         let state = Arc::new(ServerState {
             size,
@@ -139,13 +142,13 @@ impl CounterServer {
     }
 
     /// Resolves when an access could not be written to the trace. The access was executed but
-    /// received no response. The server executes no further access until this method takes the
-    /// error. The caller must then stop the server.
+    /// received no response. The server executes no further access, and [`CounterServer::stop`]
+    /// returns an error, too.
     pub async fn wait_for_trace_failure(&self) -> WriteError {
         loop {
             let trace_failed = self.state.trace_failed.notified();
-            if let Some(failure) = self.state.traced().failure.take() {
-                return failure;
+            if let Some(WriteError(failure)) = &self.state.traced().failure {
+                return WriteError(io::Error::new(failure.kind(), failure.to_string()));
             }
             trace_failed.await;
         }
@@ -159,6 +162,8 @@ impl CounterServer {
     pub fn stop(self) -> Result<CounterStats, WriteError> {
         self.accepting.abort();
         let mut traced = self.state.traced();
+        // A connection may handle another request before it is aborted.
+        traced.is_closed = true;
         if let Some(mut trace) = traced.trace.take() {
             trace.flush()?;
         }
@@ -198,17 +203,17 @@ impl ServerState {
     }
 
     /// Executes a request and writes the access to the trace. Returns `None` if this access or an
-    /// earlier one could not be written.
+    /// earlier one could not be written, or if the server has stopped.
     fn execute(&self, request: CounterRequest) -> Option<CounterResponse> {
         let CounterRequest { by, operation, fence, value } = request;
         let mut traced = self.traced();
         let traced = &mut *traced;
-        if traced.failure.is_some() {
+        if traced.is_closed {
             return None;
         }
         let access = traced.counter.access(by, operation, fence, value);
         if let Err(failure) = traced.write(access) {
-            traced.failure = Some(failure);
+            (traced.failure, traced.is_closed) = (Some(failure), true);
             self.trace_failed.notify_one();
             return None;
         }
@@ -284,13 +289,50 @@ mod tests {
         assert_eq!(server.stop().unwrap(), CounterStats { value: 1, puts: 3, rejected: 0 });
     }
 
+    fn header() -> Header {
+        let header = Header::new("central", Service::Office, 2, TraceSource::Resource);
+        Header { clock: ClockUnit::Nanosecond, ..header }
+    }
+
+    #[tokio::test]
+    async fn no_access_is_executed_after_failure_of_trace() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("resource.ndjson");
+        let trace = Writer::create(&path, &header()).unwrap();
+        let server = CounterServer::start(2, Some(trace)).await.unwrap();
+        server.set_trace_segments(TraceSegments::new(&path, header(), 1).unwrap());
+        // A directory has the name of the next file of the trace.
+        let obstacle = directory.path().join("resource-2.ndjson");
+        std::fs::create_dir(&obstacle).unwrap();
+        let mut client = CounterClient::connect(server.address(), ProcessId(0)).await.unwrap();
+        assert!(client.put(None, 1).await.is_err());
+        let failure = server.wait_for_trace_failure().await.to_string();
+        // From now on, the trace could be written again.
+        std::fs::remove_dir(obstacle).unwrap();
+        let mut other = CounterClient::connect(server.address(), ProcessId(1)).await.unwrap();
+        assert!(other.put(None, 2).await.is_err());
+        assert_eq!(server.stats(), CounterStats { value: 1, puts: 1, rejected: 0 });
+        assert_eq!(server.wait_for_trace_failure().await.to_string(), failure);
+        assert_eq!(server.stop().unwrap_err().to_string(), failure);
+    }
+
+    #[tokio::test]
+    async fn no_access_is_executed_after_stop() {
+        let directory = tempfile::tempdir().unwrap();
+        let trace = Writer::create(directory.path().join("resource.ndjson"), &header()).unwrap();
+        let server = CounterServer::start(2, Some(trace)).await.unwrap();
+        let state = server.state.clone();
+        server.stop().unwrap();
+        let (by, operation) = (ProcessId(0), AccessOperation::Put);
+        let late = state.execute(CounterRequest { by, operation, fence: None, value: 1 });
+        assert_eq!((late, state.traced().counter.stats().value), (None, 0));
+    }
+
     #[tokio::test]
     async fn trace_contains_accesses_in_order() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("resource.ndjson");
-        let clock = ClockUnit::Nanosecond;
-        let header = Header::new("central", Service::MutexAndElection, 2, TraceSource::Resource);
-        let trace = Writer::create(&path, &Header { clock, ..header }).unwrap();
+        let trace = Writer::create(&path, &header()).unwrap();
         let server = CounterServer::start(2, Some(trace)).await.unwrap();
         let mut first = CounterClient::connect(server.address(), ProcessId(0)).await.unwrap();
         let mut second = CounterClient::connect(server.address(), ProcessId(1)).await.unwrap();
