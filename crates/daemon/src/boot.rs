@@ -18,7 +18,7 @@ use tenure_trace::{AppendError, ClockUnit, Header, Record, TraceSegments, TraceS
 use thiserror::Error;
 use tokio::task::JoinError;
 
-use crate::config::{Config, ForbiddenMistakeError};
+use crate::config::{Config, ConfigError, ForbiddenMistakeError};
 use crate::keys::{self, KeyFileError};
 use crate::page::LivePageError;
 use crate::protocol::{CommonNodeComponents, ProtocolFactory, protocol_from_catalogue};
@@ -26,6 +26,9 @@ use crate::protocol::{CommonNodeComponents, ProtocolFactory, protocol_from_catal
 /// Failure of a node, at its start or later.
 #[derive(Debug, Error)]
 pub enum NodeError {
+    /// A value of the configuration is invalid.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
     /// The configuration names an algorithm, a variant, quorums, a tree or a network that does not
     /// exist.
     #[error(transparent)]
@@ -78,7 +81,8 @@ impl NodeError {
     pub fn is_misconfiguration(&self) -> bool {
         matches!(
             self,
-            NodeError::Unknown(_)
+            NodeError::Config(_)
+                | NodeError::Unknown(_)
                 | NodeError::Mistake(_)
                 | NodeError::Keys(_)
                 | NodeError::Unauthenticated(_)
@@ -151,12 +155,13 @@ impl Node {
     ///
     /// [`NodeError`]. Nothing is left running.
     pub fn start(config: &Config) -> Result<Node, NodeError> {
+        config.check()?;
         Node::start_with_watcher(config, protocol_from_catalogue, None)
     }
 
     /// Starts a node of the protocol that `factory` returns. Opens the data directory and loads the
     /// saved state, as [`Node::start`] does. `watcher` receives every record of the node, even if
-    /// the node writes no trace.
+    /// the node writes no trace. The caller has checked the configuration.
     pub(crate) fn start_with_watcher(
         config: &Config,
         factory: ProtocolFactory,

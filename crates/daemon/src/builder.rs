@@ -172,7 +172,7 @@ impl ConfigBuilder {
             page: None,
             work: None,
         };
-        config.validate().map_err(invalid)?;
+        config.check()?;
         Ok(config)
     }
 }

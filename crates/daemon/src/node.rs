@@ -82,6 +82,7 @@ async fn run_until(
     // The handler of SIGHUP is installed first. Without a handler, the signal would end the
     // process.
     let hangup = signal(SignalKind::hangup()).ok();
+    config.check()?;
     let info = NodeInfo::new(&config);
     let (page, watcher) = page(&config, &info)?.unzip();
     let run = async {

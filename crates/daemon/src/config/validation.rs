@@ -2,7 +2,7 @@
 
 use tenure_runtime::transport::MAX_CLUSTER_NAME_BYTES;
 
-use super::{CONFIG_FORMAT_VERSION, ClusterConfig, Config, FailureDetectorConfig};
+use super::{CONFIG_FORMAT_VERSION, ClusterConfig, Config, ConfigError, FailureDetectorConfig};
 
 /// Upper bound on the timeouts in a configuration, in milliseconds: a day.
 const MAX_TIMEOUT_MS: u64 = 86_400_000;
@@ -96,6 +96,15 @@ impl Config {
             return Err("[work] requires a single lock: remove service.named".into());
         }
         Ok(())
+    }
+
+    /// Validates the configuration of a program.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError::InvalidValue`].
+    pub(crate) fn check(&self) -> Result<(), ConfigError> {
+        self.validate().map_err(|reason| ConfigError::InvalidValue { reason })
     }
 
     /// Validates the configuration. The error contains the reason and the remedy.
