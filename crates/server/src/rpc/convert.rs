@@ -86,6 +86,19 @@ pub(crate) fn delete(request: rpc::DeleteRangeRequest) -> store::Delete {
     store::Delete { span: span(request.key, request.range_end), prev_kv: request.prev_kv }
 }
 
+/// Converts the request to a watch. An empty key means the first possible key, as at etcd.
+pub(crate) fn parse_watch(request: &rpc::WatchCreateRequest) -> store::WatchFilter {
+    use rpc::watch_create_request::FilterType;
+    let key = if request.key.is_empty() { &b"\0"[..] } else { &request.key };
+    store::WatchFilter {
+        span: KeySpan { key: Bytes::from(key), end: Bytes::from(request.range_end.as_slice()) },
+        start_revision: unsigned_or_zero(request.start_revision),
+        prev_kv: request.prev_kv,
+        no_put: request.filters().any(|it| it == FilterType::Noput),
+        no_delete: request.filters().any(|it| it == FilterType::Nodelete),
+    }
+}
+
 /// Converts a transaction. Rejects an operation without a request, as etcd does. Also rejects an
 /// unknown comparison.
 pub(crate) fn txn(request: rpc::TxnRequest) -> Result<store::Txn, RpcError> {

@@ -7,20 +7,19 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
-use tenure_store::{Bytes, HistoryCompacted, KeySpan, Store, WatchFilter};
+use tenure_store::{HistoryCompacted, KeySpan, Store, WatchFilter};
 use tokio::time::{MissedTickBehavior, interval};
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::Status;
 
 use crate::auth::caller::Caller;
 use crate::log::state::{PendingEventSummary, StoreAndWaiters, WatchStreamSignal, WatcherId};
-use crate::rpc::convert::{self, signed, unsigned_or_zero};
+use crate::rpc::convert::{self, parse_watch, signed, unsigned_or_zero};
 use crate::rpc::error::RpcError;
 use crate::rpc::fragments::fragments;
 use crate::rpc::router::with_etcd_size_error;
 use crate::rpc::{ResponseSender, spawn_response_stream};
 use tenure_etcd::etcdserverpb as rpc;
-use tenure_etcd::etcdserverpb::watch_create_request::FilterType;
 use tenure_etcd::etcdserverpb::watch_request::RequestUnion;
 use tenure_etcd::frames::MessageStream;
 
@@ -74,6 +73,9 @@ struct Watcher {
     /// First revision whose events were not sent to the client yet.
     next_revision: u64,
     wants_progress: bool,
+    /// True if no event was sent since the last tick of the progress interval. True before the
+    /// first tick, too.
+    is_idle: bool,
     /// True if the client accepts a long response in fragments.
     wants_fragments: bool,
     /// Claim of the client in the queue of a lock, if the client waits for the lock. In this case,
@@ -152,6 +154,7 @@ impl WatchStream {
             watcher_id,
             next_revision,
             wants_progress: request.progress_notify,
+            is_idle: true,
             wants_fragments: request.fragment,
             waiting: request.waiting,
         };
@@ -274,6 +277,7 @@ impl WatchStream {
             }
             let wants_fragments = watcher.wants_fragments;
             let events = self.caller.with_state(|state| next_events(&state.store, watcher, last));
+            watcher.is_idle &= matches!(&events, Ok((_, events)) if events.is_empty());
             let response = match events {
                 Ok((revision, events)) if events.is_empty() => {
                     if watcher.next_revision > revision {
@@ -306,11 +310,15 @@ impl WatchStream {
         }
     }
 
+    /// Sends the pending events, and then a progress notification to each watcher that wants one
+    /// and was idle since the last call. Events show progress themselves. etcd does the same.
     async fn send_progress(&mut self) -> Result<(), ClientGone> {
-        let wanting = self.watchers.iter().filter(|(_, it)| it.wants_progress);
-        let ids: Vec<i64> = wanting.map(|(id, _)| *id).collect();
         let header = self.flush().await?;
-        for watch_id in ids.into_iter().filter(|id| self.watchers.contains_key(id)) {
+        let mut idle = Vec::new();
+        for (id, watcher) in self.watchers.iter_mut().filter(|(_, it)| it.wants_progress) {
+            idle.extend(std::mem::replace(&mut watcher.is_idle, true).then_some(*id));
+        }
+        for watch_id in idle {
             self.send(rpc::WatchResponse { header, watch_id, ..Default::default() }).await?;
         }
         Ok(())
@@ -393,17 +401,8 @@ fn is_empty(KeySpan { key, end }: &KeySpan) -> bool {
     !end.is_empty() && end[..] != *b"\0" && key >= end
 }
 
-/// Converts the request to a watch. An empty key means the first possible key, as at etcd.
-fn parse_watch(request: &rpc::WatchCreateRequest) -> WatchFilter {
-    let key = if request.key.is_empty() { &b"\0"[..] } else { &request.key };
-    WatchFilter {
-        span: KeySpan { key: Bytes::from(key), end: Bytes::from(request.range_end.as_slice()) },
-        start_revision: unsigned_or_zero(request.start_revision),
-        prev_kv: request.prev_kv,
-        no_put: request.filters().any(|it| it == FilterType::Noput),
-        no_delete: request.filters().any(|it| it == FilterType::Nodelete),
-    }
-}
+#[cfg(test)]
+mod progress_tests;
 
 #[cfg(test)]
 mod tests {
