@@ -11,14 +11,17 @@ use crate::config::url::parse_urls;
 use crate::log::request::MembershipChange;
 use crate::rpc::error::RpcError;
 
+/// Lists the members. A linearizable call waits until this member has applied all entries that were
+/// committed when the call began. Any other call is also served by a member that has not recovered.
 pub(crate) async fn list(
     caller: Caller,
     request: rpc::MemberListRequest,
 ) -> Result<rpc::MemberListResponse, RpcError> {
-    caller.check_authenticated()?;
+    // The caller is checked after the wait, because a member that has not recovered knows no users.
     if request.linearizable {
         caller.wait_linearizable().await?;
     }
+    caller.check_authenticated()?;
     Ok(rpc::MemberListResponse { header: caller.response_header(0), members: members(&caller) })
 }
 
@@ -123,5 +126,37 @@ fn member_info(caller: &Caller, index: usize) -> rpc::Member {
         peer_ur_ls: Some(it.peer_url.clone()).filter(|url| !url.is_empty()).into_iter().collect(),
         client_ur_ls: urls.or_else(own).unwrap_or_default(),
         is_learner,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tenure_store::{Error, Principal};
+    use tokio::runtime::{Builder, Runtime};
+
+    use super::*;
+    use crate::auth::caller::tests::member_with_users;
+    use crate::config::Config;
+    use crate::member::Member;
+
+    fn runtime() -> Runtime {
+        Builder::new_current_thread().enable_all().build().expect("a runtime")
+    }
+
+    #[test]
+    fn linearizable_list_requires_authentication_before_recovery() {
+        let first = runtime();
+        let (folder, _) = first.block_on(member_with_users("secret"));
+        // The member stops with its runtime.
+        drop(first);
+        let config = Config { data_dir: Some(folder.path().into()), ..Config::default() };
+        let validated = config.validate().expect("a valid configuration");
+        let listed = runtime().block_on(async {
+            let (member, _log) = Member::start(&config, validated).expect("a member");
+            assert!(!member.has_recovered());
+            let caller = Caller::new(member, Principal::Anonymous);
+            list(caller, rpc::MemberListRequest { linearizable: true }).await
+        });
+        assert_eq!(listed.err(), Some(Error::UserEmpty.into()));
     }
 }
