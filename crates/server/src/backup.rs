@@ -22,6 +22,7 @@ use thiserror::Error;
 use crate::config::{Config, ConfigError};
 use crate::log::snapshot;
 use crate::log::state::ClientUrlsByProcess;
+use crate::member::directory::OWN_FILES;
 use crate::member::{LOG_STATE_SCHEMA, state_owner};
 
 /// Length of a page of the file, in bytes. Clients of etcd expect this length.
@@ -214,28 +215,48 @@ impl Backup {
 /// Creates the data directory of a member whose log begins with a snapshot. `encoded_snapshot` is
 /// the encoded snapshot. The function writes the data under another name and then renames the
 /// directory. So it never leaves an incomplete directory at `path`, with which a member would start
-/// with an empty store.
+/// with an empty store. A path without a name, such as `.`, cannot be renamed: if the write fails,
+/// the function removes the files that it has written.
 pub(crate) fn create_restored_directory(
     path: &Path,
     owner: &StateOwner,
     encoded_snapshot: Vec<u8>,
 ) -> Result<(), BackupError> {
-    let Some(name) = path.file_name() else { return write_data(path, owner, encoded_snapshot) };
+    let Some(name) = path.file_name() else {
+        let written = write_data(path, owner, encoded_snapshot);
+        if written.is_err() {
+            OWN_FILES.iter().for_each(|file| drop(fs::remove_file(path.join(file))));
+        }
+        return written;
+    };
     let part = path.with_file_name([name, OsStr::new(".part")].join(OsStr::new("")));
     if part.exists() {
         return Err(BackupError::Unfinished { path: part });
     }
-    let unusable = |source| OpenError::Io { path: path.to_owned(), source };
-    let above = path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let restored = write_data(&part, owner, encoded_snapshot).and_then(|()| {
-        fs::rename(&part, path).and_then(|()| sync_directory(above)).map_err(unusable)?;
-        Ok(())
-    });
+    let restored = write_data(&part, owner, encoded_snapshot)
+        .and_then(|()| Ok(rename_durably(&part, path, sync_directory)?));
     if restored.is_err() {
         // The incomplete directory contains only data of the backup.
         let _ = fs::remove_dir_all(&part);
     }
     restored
+}
+
+/// Renames the complete directory `part` to `path`, and flushes the parent directory by `sync`. If
+/// the flush fails, removes the directory: after a power failure it could have its former name
+/// again, and a member that has used it would lose its state.
+fn rename_durably(
+    part: &Path,
+    path: &Path,
+    sync: impl FnOnce(&Path) -> io::Result<()>,
+) -> Result<(), OpenError> {
+    let unusable = |source| OpenError::Io { path: path.to_owned(), source };
+    let above = path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    fs::rename(part, path).map_err(unusable)?;
+    sync(above).map_err(|source| {
+        let _ = fs::remove_dir_all(path);
+        unusable(source)
+    })
 }
 
 fn write_data(path: &Path, owner: &StateOwner, state: Vec<u8>) -> Result<(), BackupError> {
@@ -245,4 +266,53 @@ fn write_data(path: &Path, owner: &StateOwner, state: Vec<u8>) -> Result<(), Bac
     let stable = postcard::to_stdvec(&stable).expect("a state has an encoding");
     tenure_runtime::Store::open(path, owner, LOG_STATE_SCHEMA)?.save(&stable)?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use tempfile::tempdir;
+    use tenure_core::ProcessId;
+
+    use super::*;
+
+    fn owner() -> StateOwner {
+        StateOwner { cluster: "test".into(), process: ProcessId(0), group_size: 1 }
+    }
+
+    #[test]
+    fn failed_flush_of_the_parent_leaves_no_directory() {
+        let folder = tempdir().expect("a folder");
+        let (part, path) = (folder.path().join("data.part"), folder.path().join("data"));
+        for is_empty_before in [false, true] {
+            if is_empty_before {
+                fs::create_dir(&path).expect("a folder");
+            }
+            write_data(&part, &owner(), Vec::new()).expect("room");
+            let renamed = rename_durably(&part, &path, |above| {
+                assert_eq!(above, folder.path());
+                assert!(path.join("state").exists(), "the directory is complete");
+                Err(io::ErrorKind::StorageFull.into())
+            });
+            assert!(matches!(renamed, Err(OpenError::Io { .. })), "{renamed:?}");
+            assert!(!part.exists() && !path.exists());
+        }
+        create_restored_directory(&path, &owner(), Vec::new()).expect("room");
+        assert!(path.join("state").exists());
+    }
+
+    #[test]
+    fn failed_write_leaves_no_files_in_a_directory_without_name() {
+        let folder = tempdir().expect("a folder");
+        fs::create_dir(folder.path().join("inner")).expect("a folder");
+        let nameless = folder.path().join("inner/..");
+        // A directory has the name of the file that the first save creates, so the save fails.
+        let next_state = folder.path().join("state.next");
+        fs::create_dir(&next_state).expect("a folder");
+        let failed = create_restored_directory(&nameless, &owner(), Vec::new());
+        assert!(failed.is_err());
+        assert!(!folder.path().join("lock").exists());
+        fs::remove_dir(next_state).expect("an empty folder");
+        create_restored_directory(&nameless, &owner(), Vec::new()).expect("room");
+        assert!(folder.path().join("state").exists());
+    }
 }

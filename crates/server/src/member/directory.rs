@@ -16,7 +16,8 @@ use crate::member::{LOG_STATE_SCHEMA, ServeError};
 
 /// Files of a data directory, except the segments of the log and their markers. At least one of
 /// these files exists once a member has started, even if it crashed at once.
-const OWN_FILES: [&str; 6] = ["lock", "state", "state.next", "peers", "peers.next", "log.next"];
+pub(crate) const OWN_FILES: [&str; 6] =
+    ["lock", "state", "state.next", "peers", "peers.next", "log.next"];
 
 /// Number of unknown files that an error message names.
 const NAMED_FILES: usize = 3;

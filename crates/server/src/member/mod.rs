@@ -48,7 +48,7 @@ use crate::rpc::convert::signed;
 use crate::rpc::error::{RejectionCounters, RpcError};
 use crate::spans;
 
-mod directory;
+pub(crate) mod directory;
 pub(crate) mod eviction;
 pub(crate) mod log_config;
 mod tasks;
