@@ -84,8 +84,8 @@ fn kind(alarm: Alarm) -> i32 {
 }
 
 /// Lists alarms, activates an alarm, or clears it. Any user may list alarms, and only root may
-/// change the alarm NOSPACE, which is the only one that can be active. CORRUPT is not needed,
-/// because a member verifies checksums when it reads data.
+/// change them. NOSPACE is the only alarm that can be active. CORRUPT is not needed, because a
+/// member verifies checksums when it reads data.
 pub(crate) async fn alarm(
     caller: Caller,
     request: rpc::AlarmRequest,
@@ -104,6 +104,8 @@ pub(crate) async fn alarm(
         AlarmAction::Activate => true,
         AlarmAction::Deactivate => false,
     };
+    caller.wait_linearizable().await?;
+    caller.check_root()?;
     let alarms = match request.alarm() {
         rpc::AlarmType::Nospace => set_alarm(&caller, request.member_id, activates).await?,
         rpc::AlarmType::Corrupt if activates => {

@@ -100,9 +100,24 @@ fn denied_requests_are_rejected_by_code_and_counted() {
     assert_eq!(result(&member, &bob, "/v3/kv/put", &key("jobs/a")).0, 0);
     assert_eq!(result(&member, &bob, "/v3/cluster/member/list", &json!({})).0, 0);
     assert_eq!(result(&member, &bob, "/v3/maintenance/alarm", &json!({})).0, 0);
-    for action in ["ACTIVATE", "DEACTIVATE"] {
-        let change = json!({ "action": action, "alarm": "NOSPACE" });
-        assert_eq!(result(&member, &bob, "/v3/maintenance/alarm", &change), denied);
+}
+
+#[test]
+fn only_root_may_change_any_alarm() {
+    let (_files, member) = Member::single();
+    enable_users(&member, "READWRITE");
+    let (bob, root) = (token(&member, "bob", "one"), token(&member, "root", "secret"));
+    let path = "/v3/maintenance/alarm";
+    for alarm in ["NOSPACE", "CORRUPT", "NONE"] {
+        for action in ["ACTIVATE", "DEACTIVATE"] {
+            let change = json!({ "action": action, "alarm": alarm });
+            let denied = (7, "etcdserver: permission denied".to_owned());
+            assert_eq!(result(&member, &bob, path, &change), denied, "{change}");
+            let unauthenticated = (3, "etcdserver: user name is empty".to_owned());
+            assert_eq!(result(&member, "", path, &change), unauthenticated, "{change}");
+        }
+        let clear = json!({ "action": "DEACTIVATE", "alarm": alarm });
+        assert_eq!(result(&member, &root, path, &clear).0, 0, "{clear}");
     }
 }
 
