@@ -3,17 +3,17 @@
 use std::sync::Arc;
 
 use tenure_store::{
-    AccessControl, Bytes, CommandResult, Delete, Enqueue, KeySpan, KeyValue, LockMode, Principal,
-    Put, RangeRead, SortOrder, SortTarget, TxnOperation,
+    AccessControl, Bytes, CommandResult, Delete, Enqueue, KeySpan, KeyValue, LockMode, PendingRead,
+    Principal, Put, RangeRead, SortOrder, SortTarget, TxnOperation,
 };
 use tonic::Response;
 
 use crate::auth::caller::Caller;
-use crate::blocking::{MAX_INLINE_SCAN_KEYS, run_scan};
 use crate::rpc::convert::{self, lease_from_wire, lease_to_wire, signed};
 use crate::rpc::error::RpcError;
 use crate::rpc::lease::requested_or_new_lease;
 use crate::rpc::lock::{acquire, txn_if_created_at};
+use crate::rpc::scan::scan_range;
 use tenure_etcd::v3electionpb as rpc;
 
 pub(crate) async fn campaign(
@@ -122,13 +122,7 @@ pub(crate) async fn current_leader(
     };
     let check =
         |access: &AccessControl, principal: &Principal| access.authorize_range(principal, &range);
-    // A caller without the right must not make the member count keys, which needs the lock.
-    caller.check_access(check)?;
-    let keys =
-        caller.with_state(|state| state.store.range_scan_cost(&range, MAX_INLINE_SCAN_KEYS + 1));
-    let _permit = caller.scan_limit.acquire_for_scan(keys).await?;
-    let reading = caller.check_and_read(check, |store| store.collect_range(&range))?;
-    let read = run_scan(reading.unprocessed_item_count(), move || reading.finish()).await?;
+    let (read, _) = scan_range(caller, &range, check, PendingRead::finish).await?;
     Ok((read.revision, read.kvs.into_iter().next()))
 }
 
@@ -145,6 +139,7 @@ mod tests {
 
     use super::*;
     use crate::auth::caller::tests::member_with_users;
+    use crate::blocking::MAX_INLINE_SCAN_KEYS;
     use crate::rpc::maintenance::hash_kv;
 
     /// Keys that are no claims have no queue, so the read of the leader scans all of them.

@@ -19,6 +19,7 @@ use crate::rpc::convert::{
     unsigned_or_zero,
 };
 use crate::rpc::error::RpcError;
+use crate::rpc::scan::scan_range;
 use tenure_etcd::etcdserverpb as rpc;
 use tenure_etcd::etcdserverpb::compare::CompareTarget;
 use tenure_etcd::etcdserverpb::request_op::Request;
@@ -38,13 +39,8 @@ pub(crate) async fn read(
     let range = range(request)?;
     let check =
         |access: &AccessControl, principal: &Principal| access.authorize_range(principal, &range);
-    caller.recheck_identity()?;
-    let keys =
-        caller.with_state(|state| state.store.range_scan_cost(&range, MAX_INLINE_SCAN_KEYS + 1));
-    let _permit = caller.scan_limit.acquire_for_scan(keys).await?;
-    let reading = caller.check_and_read(check, |store| store.collect_range(&range))?;
-    let (bytes, read) =
-        run_scan(reading.unprocessed_item_count(), move || with_size(reading.finish())).await?;
+    let finish = |read: PendingRead| with_size(read.finish());
+    let ((bytes, read), _) = scan_range(&caller, &range, check, finish).await?;
     let header = caller.response_header(read.revision);
     caller
         .response_budget

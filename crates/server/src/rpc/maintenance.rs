@@ -14,9 +14,10 @@ use tonic::{Response, Status};
 
 use crate::auth::caller::Caller;
 use crate::backup;
-use crate::blocking::{MAX_INLINE_SCAN_KEYS, run_blocking, run_scan};
+use crate::blocking::run_blocking;
 use crate::rpc::convert::{signed, unsigned_or_zero};
 use crate::rpc::error::RpcError;
+use crate::rpc::scan::scan_range;
 use tenure_etcd::etcdserverpb as rpc;
 
 /// Version of etcd that members report. It is the newest version whose behaviour is tested. Clients
@@ -169,14 +170,8 @@ pub(crate) async fn hash_kv(
 ) -> Result<rpc::HashKvResponse, RpcError> {
     let range =
         RangeRead { revision: unsigned_or_zero(request.revision), ..RangeRead::of(KeySpan::all()) };
-    caller.check_root()?;
-    let keys =
-        caller.with_state(|state| state.store.range_scan_cost(&range, MAX_INLINE_SCAN_KEYS + 1));
-    let _permit = caller.scan_limit.acquire_for_scan(keys).await?;
-    let read = |store: &Store| Ok((store.collect_range(&range)?, store.oldest_revision()));
-    let (reading, compacted) = caller.check_and_read(AccessControl::authorize_root, read)?;
-    let (revision, hash) =
-        run_scan(reading.unprocessed_item_count(), move || hash_keys(reading)).await?;
+    let ((revision, hash), compacted) =
+        scan_range(&caller, &range, AccessControl::authorize_root, hash_keys).await?;
     Ok(rpc::HashKvResponse {
         header: caller.response_header(revision),
         hash,

@@ -19,6 +19,7 @@ pub(crate) mod maintenance;
 pub(crate) mod observe;
 pub(crate) mod quota;
 pub(crate) mod router;
+pub(crate) mod scan;
 pub(crate) mod session;
 pub(crate) mod watch;
 
