@@ -77,13 +77,9 @@ impl Editor<'_> {
         match &*term.0 {
             TermNode::Variable(_) | TermNode::Bool(_) | TermNode::Int(_) | TermNode::Real(..) => {}
             TermNode::Apply(symbol, arguments) => {
-                // Omits edits that replace a process. For direct arguments, `at_root` has already
-                // made them.
                 let inner =
                     self.parts(arguments, EditDirection::Any, |it| TermNode::Apply(*symbol, it));
-                edits.extend(
-                    inner.into_iter().filter(|edit| edit.operator != MutationOperator::Process),
-                );
+                edits.extend(inner);
             }
             TermNode::And(parts) => edits.extend(self.parts(parts, direction, TermNode::And)),
             TermNode::Or(parts) => edits.extend(self.parts(parts, direction, TermNode::Or)),
@@ -97,12 +93,7 @@ impl Editor<'_> {
                 let after = self.edits(b, direction).into_iter();
                 edits.extend(after.map(|edit| edit.within(|it| TermNode::Implies(a.clone(), it))));
             }
-            TermNode::Equals(a, b) => {
-                let inner = self.operands(a, b, TermNode::Equals).into_iter();
-                let is_new =
-                    |edit: &FormulaEdit| edit.operator != MutationOperator::Process || is_number(a);
-                edits.extend(inner.filter(is_new));
-            }
+            TermNode::Equals(a, b) => edits.extend(self.operands(a, b, TermNode::Equals)),
             TermNode::Less(a, b) => edits.extend(self.operands(a, b, TermNode::Less)),
             TermNode::AtMost(a, b) => edits.extend(self.operands(a, b, TermNode::AtMost)),
             TermNode::Plus(a, b) => edits.extend(self.operands(a, b, TermNode::Plus)),
@@ -225,7 +216,7 @@ impl Editor<'_> {
     ) -> Vec<FormulaEdit> {
         let mut edits = Vec::new();
         for (index, part) in parts.iter().enumerate() {
-            for edit in self.edits(part, direction) {
+            for edit in self.part_edits(part, direction) {
                 edits.push(edit.within(|it| {
                     let mut parts = parts.to_vec();
                     parts[index] = it;
@@ -239,10 +230,19 @@ impl Editor<'_> {
     /// Returns the edits of a term with the operands `a` and `b`. Each edit changes one of the two
     /// operands. `whole` builds the term from its operands.
     fn operands(&self, a: &Term, b: &Term, whole: fn(Term, Term) -> TermNode) -> Vec<FormulaEdit> {
-        let left = self.edits(a, EditDirection::Any).into_iter();
+        let left = self.part_edits(a, EditDirection::Any).into_iter();
         let left = left.map(|edit| edit.within(|it| whole(it, b.clone())));
-        let right = self.edits(b, EditDirection::Any).into_iter();
+        let right = self.part_edits(b, EditDirection::Any).into_iter();
         left.chain(right.map(|edit| edit.within(|it| whole(a.clone(), it)))).collect()
+    }
+
+    /// Returns the edits of a part of a term. Returns none for a variable: the edits of the whole
+    /// term at its root already replace a process that is a direct part.
+    fn part_edits(&self, part: &Term, direction: EditDirection) -> Vec<FormulaEdit> {
+        match &*part.0 {
+            TermNode::Variable(_) => Vec::new(),
+            _ => self.edits(part, direction),
+        }
     }
 
     /// Returns the edits that replace one process parameter among the `parts` of a term by another
@@ -344,5 +344,20 @@ mod tests {
         let found: Vec<Term> = found.into_iter().map(|edit| edit.term).collect();
         let expected = [INSIDE.at(Y) & STAMP.at(X).equals(0), INSIDE.at(X) & STAMP.at(Y).equals(0)];
         assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn replaces_each_process_in_nested_arguments_once() {
+        const NEXT: Symbol = Symbol::function("next", &[Sort::Process], Sort::Process);
+        let cases = [
+            (INSIDE.at(NEXT.at(X)), vec![INSIDE.at(NEXT.at(Y))]),
+            (INSIDE.at(NEXT.at(NEXT.at(X))), vec![INSIDE.at(NEXT.at(NEXT.at(Y)))]),
+            (NEXT.at(X).equals(X), vec![NEXT.at(X).equals(Y), NEXT.at(Y).equals(X)]),
+        ];
+        for (term, expected) in cases {
+            let found = formula_edits(&term, EditDirection::Stronger, &[X, Y]);
+            let found: Vec<Term> = found.into_iter().map(|edit| edit.term).collect();
+            assert_eq!(found, expected);
+        }
     }
 }
