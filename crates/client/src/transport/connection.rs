@@ -370,16 +370,21 @@ pub(crate) async fn connect_without_authentication(
 }
 
 async fn byte_stream(endpoint: &Endpoint, options: &ConnectOptions) -> io::Result<ByteStream> {
-    let stream = TcpStream::connect(endpoint.address()).await?;
-    let _ = stream.set_nodelay(true);
-    #[cfg(target_os = "linux")]
-    let _ = rustix::net::sockopt::set_tcp_user_timeout(&stream, UNACKNOWLEDGED_DATA_TIMEOUT);
+    let stream = tcp_stream(endpoint).await?;
     match &options.certificates {
         Some(certificates) if endpoint.is_tls() => {
             certificates.connect(endpoint.host(), stream).await
         }
         _ => Ok(Box::new(stream)),
     }
+}
+
+async fn tcp_stream(endpoint: &Endpoint) -> io::Result<TcpStream> {
+    let stream = TcpStream::connect(endpoint.address()).await?;
+    let _ = stream.set_nodelay(true);
+    #[cfg(target_os = "linux")]
+    let _ = rustix::net::sockopt::set_tcp_user_timeout(&stream, UNACKNOWLEDGED_DATA_TIMEOUT);
+    Ok(stream)
 }
 
 /// Adds the probable remedy to the error text, if the member closed the connection before its first
@@ -421,6 +426,18 @@ mod tests {
 
     use super::*;
     use crate::test_member::start_member;
+
+    #[cfg(target_os = "linux")]
+    #[tokio::test]
+    async fn sockets_limit_the_age_of_unacknowledged_data() {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let address = listener.local_addr().expect("an address").to_string();
+        let endpoint = Endpoint::parse(&address).expect("an endpoint");
+        let stream = tcp_stream(&endpoint).await.expect("a connection");
+        let timeout = rustix::net::sockopt::tcp_user_timeout(&stream).expect("an option");
+        assert_eq!(timeout, UNACKNOWLEDGED_DATA_TIMEOUT);
+        assert!(stream.nodelay().expect("an option"));
+    }
 
     #[tokio::test]
     async fn watching_detects_a_member_of_tenure_serve() {
