@@ -154,3 +154,47 @@ async fn compaction_succeeds_although_its_response_is_lost() {
     let again = within(admin.compact(revision)).await;
     assert!(matches!(again, Err(ClientError::Rejected { .. })), "{again:?}");
 }
+
+/// Sends changes that are already done, as after a first attempt without a response. The service
+/// rejects each repetition. The client must then read the members, and find the change.
+#[tokio::test]
+async fn change_of_members_succeeds_although_its_response_is_lost() {
+    let service = Service::start().await;
+    let (relay, address) = Relay::start(&service.address).await;
+    let endpoints = [&address, &service.address];
+    let admin = Admin::new(endpoints, ConnectOptions::default()).expect("valid endpoints");
+    let members = within(admin.members(true)).await.expect("a response");
+    let (own, unknown) = (members[0].id, members[0].id ^ 1);
+    // The member has a vote, and no member has the other identifier.
+    for is_response_lost in [true, false] {
+        let lose = || relay.drops_next_response.store(is_response_lost, Ordering::Relaxed);
+        // After a lost response, the client uses the other endpoint.
+        let admin = Admin::new(endpoints, ConnectOptions::default()).expect("valid endpoints");
+        within(admin.status()).await.expect("a response");
+        lose();
+        let promoted = within(admin.promote_member(own)).await;
+        let admin = Admin::new(endpoints, ConnectOptions::default()).expect("valid endpoints");
+        within(admin.status()).await.expect("a response");
+        lose();
+        let removed = within(admin.remove_member(unknown)).await;
+        for changed in [promoted, removed] {
+            match is_response_lost {
+                true => assert_eq!(changed.as_ref(), Ok(&members)),
+                false => assert!(matches!(changed, Err(ClientError::Rejected { .. }))),
+            }
+        }
+    }
+}
+
+/// A promotion that is not done fails: the learner has no vote.
+#[tokio::test]
+async fn promotion_of_unknown_member_fails_although_its_response_is_lost() {
+    let service = Service::start().await;
+    let (relay, address) = Relay::start(&service.address).await;
+    let endpoints = [&address, &service.address];
+    let admin = Admin::new(endpoints, ConnectOptions::default()).expect("valid endpoints");
+    let members = within(admin.members(true)).await.expect("a response");
+    relay.drops_next_response.store(true, Ordering::Relaxed);
+    let promoted = within(admin.promote_member(members[0].id ^ 1)).await;
+    assert!(matches!(promoted, Err(ClientError::Rejected { .. })), "{promoted:?}");
+}
