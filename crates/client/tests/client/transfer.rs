@@ -116,6 +116,31 @@ async fn priority_orders_waiting_candidates() {
     }
 }
 
+/// A request that names the leader changes no leader. It takes precedence over an earlier request
+/// for another candidate, and over the priorities of candidates.
+#[tokio::test]
+async fn request_for_the_leader_keeps_the_leader() {
+    let (service, sessions) = Service::with_sessions::<3>().await;
+    let client = service.client().await;
+    let leader = lead(&sessions[0], "one").await;
+    let other = waiting(&client, &sessions[1], "two", 0).await;
+    let high = waiting(&client, &sessions[2], "high", 9).await;
+    within(client.request_transfer("boss", "two")).await.expect("it waits");
+    assert_eq!(within(leader.transfer_requested()).await.expect("it waits").identity, "two");
+
+    let named = within(client.request_transfer("boss", "one")).await.expect("it leads");
+    assert_eq!((named.identity.as_str(), named.fence), ("one", leader.fence()));
+    let unwanted = timeout(Duration::from_millis(100), leader.transfer_requested()).await;
+    assert!(unwanted.is_err(), "{unwanted:?}");
+    assert!(!other.is_finished() && !high.is_finished(), "the leader still leads");
+
+    // A later request for the other candidate takes effect.
+    within(client.request_transfer("boss", "two")).await.expect("it waits");
+    assert_eq!(within(leader.transfer_requested()).await.expect("it waits").identity, "two");
+    leader.resign().await.expect("resigned");
+    elected(other).await.resign().await.expect("resigned");
+}
+
 #[tokio::test]
 async fn preferred_candidate_behind_ordinary_one_waits_for_it() {
     let (service, sessions) = Service::with_sessions::<3>().await;
