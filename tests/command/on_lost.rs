@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::hold::{Service, closed, ended, post_as_root, signal, until};
+use crate::killed::Killed;
 use crate::shell::{assert_fails_with, tenure};
 
 /// Deletes all keys below `a/`, so that the leader of election `a` loses its leadership.
@@ -42,10 +43,10 @@ fn on_lost_runs_after_the_command_has_ended() {
         file.display()
     );
     let script = format!("echo $$ >{}; exec sleep 600", id.display());
-    let elected = elect(&service, &on_lost, &script).spawn().expect("it starts");
+    let elected = Killed(elect(&service, &on_lost, &script).spawn().expect("it starts"));
     until(|| !read(&id).is_empty());
     delete_claims(&service);
-    let output = elected.wait_with_output().expect("an end");
+    let output = elected.wait_with_output();
     assert_eq!(output.status.code(), Some(121), "{output:?}");
     assert_eq!(String::from_utf8_lossy(&output.stdout), "", "the command has ended before");
     let message = String::from_utf8_lossy(&output.stderr).into_owned();

@@ -8,6 +8,7 @@ use rustix::process::Signal;
 
 use crate::databases::PostgreSql;
 use crate::holder::Tree;
+use crate::killed::Killed;
 use crate::service::{Service, example, has_programs, until};
 
 fn recipe(name: &str) -> PathBuf {
@@ -18,9 +19,9 @@ fn recipe(name: &str) -> PathBuf {
 fn on_three_machines(command: impl Fn() -> Command) -> Vec<Output> {
     let machines: Vec<_> = (0..3)
         .map(|_| command().stdout(Stdio::piped()).stderr(Stdio::piped()).spawn())
-        .map(|machine| machine.expect("the command starts"))
+        .map(|machine| Killed(machine.expect("the command starts")))
         .collect();
-    machines.into_iter().map(|it| it.wait_with_output().expect("an end")).collect()
+    machines.into_iter().map(Killed::wait_with_output).collect()
 }
 
 fn succeeded(results: &[Output]) -> usize {

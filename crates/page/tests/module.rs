@@ -3,6 +3,8 @@
 //! `TENURE_PAGE_MODULE` is the path of the module, which `cargo xtask page` builds. The module runs
 //! in Node.js. The tests are skipped if the module or Node.js is missing.
 
+#[path = "../../../tests/support/killed.rs"]
+mod killed;
 #[path = "../../../tests/support/skipped.rs"]
 mod skipped;
 
@@ -15,6 +17,7 @@ use serde_json::{Value, json};
 use tenure::algorithms::catalogue::{AGREEMENTS, ELECTIONS, MUTEXES, composition_names};
 use tenure_page::PageBackend;
 
+use crate::killed::Killed;
 use crate::skipped::report_skip;
 
 /// Returns the path of the module. Returns `None`, and prints the reason, if the tests must be
@@ -36,20 +39,20 @@ fn module() -> Option<PathBuf> {
 /// search after this number of progress reports.
 fn in_module(module: &Path, requests: &[Value], max_slices: Option<u32>) -> (Vec<Value>, Value) {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/module.mjs");
-    let mut node = Command::new("node")
+    let node = Command::new("node")
         .arg(script)
         .arg(module)
         .args(max_slices.map(|most| most.to_string()))
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
-        .spawn()
-        .expect("node starts");
+        .spawn();
+    let mut node = Killed(node.expect("node starts"));
     let lines: String = requests.iter().map(|request| format!("{request}\n")).collect();
     let mut input = node.stdin.take().expect("a pipe");
     input.write_all(lines.as_bytes()).expect("node reads");
     drop(input);
-    let output = node.wait_with_output().expect("node ends");
+    let output = node.wait_with_output();
     let report = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{report}");
     let text = String::from_utf8(output.stdout).expect("text");

@@ -3,6 +3,7 @@
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Output, Stdio};
 
+use crate::killed::Killed;
 use crate::member::Member;
 use crate::skipped::report_skip;
 
@@ -68,8 +69,8 @@ fn etcdctl_locks_elects_and_watches() {
     assert_eq!(locked, "inside\n");
     // The holder excludes the other client until it exits.
     let mut command = etcdctl(&member).expect("etcdctl");
-    let mut holder = command.args(["lock", "jobs/other"]).stdout(Stdio::piped()).spawn();
-    let holder = holder.as_mut().expect("etcdctl");
+    let holder = command.args(["lock", "jobs/other"]).stdout(Stdio::piped()).spawn();
+    let mut holder = Killed(holder.expect("etcdctl"));
     let mut line = String::new();
     let mut out = BufReader::new(holder.stdout.take().expect("its output"));
     out.read_line(&mut line).expect("a line");
@@ -77,26 +78,26 @@ fn etcdctl_locks_elects_and_watches() {
     let mut command = etcdctl(&member).expect("etcdctl");
     let waiter =
         command.args(["lock", "jobs/other", "echo", "next"]).stdout(Stdio::piped()).spawn();
+    let waiter = Killed(waiter.expect("etcdctl"));
     let id = holder.id().to_string();
     assert!(Command::new("kill").args(["-INT", &id]).status().expect("kill").success());
-    holder.wait().expect("an end");
-    let next = waiter.expect("etcdctl").wait_with_output().expect("an end");
+    holder.wait_with_output();
+    let next = waiter.wait_with_output();
     assert_eq!(String::from_utf8_lossy(&next.stdout), "next\n");
     // A candidate and an observer.
     let mut command = etcdctl(&member).expect("etcdctl");
-    let mut candidate =
-        command.args(["elect", "office", "me"]).stdout(Stdio::piped()).spawn().expect("etcdctl");
+    let candidate = command.args(["elect", "office", "me"]).stdout(Stdio::piped()).spawn();
+    let mut candidate = Killed(candidate.expect("etcdctl"));
     let mut out = BufReader::new(candidate.stdout.take().expect("its output"));
     let mut lines = [String::new(), String::new()];
     lines.iter_mut().for_each(|line| drop(out.read_line(line)));
     assert!(lines[0].starts_with("office/") && lines[1] == "me\n", "{lines:?}");
-    let _ = candidate.kill();
-    let _ = candidate.wait();
+    drop(candidate);
     // A past event and a new one.
     output(&member, &["put", "w", "1"]);
     let mut command = etcdctl(&member).expect("etcdctl");
     let watch = command.args(["watch", "w", "--rev", "1"]).stdout(Stdio::piped()).spawn();
-    let mut watch = watch.expect("etcdctl");
+    let mut watch = Killed(watch.expect("etcdctl"));
     let mut out = BufReader::new(watch.stdout.take().expect("its output"));
     let mut lines = |lines: usize| {
         let mut text = String::new();
@@ -106,6 +107,4 @@ fn etcdctl_locks_elects_and_watches() {
     assert_eq!(lines(3), "PUT\nw\n1\n");
     output(&member, &["del", "w"]);
     assert_eq!(lines(2), "DELETE\nw\n");
-    let _ = watch.kill();
-    let _ = watch.wait();
 }

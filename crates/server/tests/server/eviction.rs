@@ -8,6 +8,7 @@ use std::thread;
 use serde_json::{Value, json};
 
 use crate::etcdctl::etcdctl;
+use crate::killed::Killed;
 use crate::limits::metric;
 use crate::member::{
     EVICTED_STATUS, Files, Member, at_the_same_time, base64, eventually, follow, follow_with, get,
@@ -134,13 +135,13 @@ fn client_of_removed_member_acquires_lock_elsewhere() {
         .args(["lock", "q", "echo", "got"])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
-        .spawn()
-        .expect("etcdctl");
+        .spawn();
+    let client = Killed(client.expect("etcdctl"));
     members[0].wait_for_claims("q", 2);
     remove(&members[0], &removed.id());
     assert_eq!(removed.wait_exit(), EVICTED_STATUS);
     members[0].ask("/v3/lock/unlock", &json!({ "key": held["key"] }));
-    let output = client.wait_with_output().expect("etcdctl");
+    let output = client.wait_with_output();
     let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success() && stdout.contains("got"), "{output:?}");
 }

@@ -13,6 +13,8 @@ mod etcdctl;
 mod eviction;
 mod gateway;
 mod grpc;
+#[path = "../../../../tests/support/killed.rs"]
+mod killed;
 mod like_etcd;
 mod limits;
 mod links;
