@@ -376,7 +376,7 @@ impl LabSession {
         violation: &FirstViolation,
         deadline: &Deadline,
     ) -> bool {
-        let (path, stay) = (self.path(moment), Advance::Steps(0));
+        let (path, stay) = (self.path(moment), RunContinuation::Steps(0));
         let view = replay_path(&self.run, &path, &stay, &mut Vec::new(), deadline);
         view.is_ok_and(|view| {
             let mut findings = view.report.findings.iter();

@@ -290,7 +290,7 @@ mod tests {
     }
 
     fn header() -> Header {
-        let header = Header::new("central", Service::Office, 2, TraceSource::Resource);
+        let header = Header::new("central", Service::MutexAndElection, 2, TraceSource::Resource);
         Header { clock: ClockUnit::Nanosecond, ..header }
     }
 
