@@ -1,5 +1,5 @@
-//! An application that fails when it handles the events of the last save. Its node must not report a
-//! clean shutdown.
+//! An application that fails when it handles the events of the last save. Its node must not report
+//! a clean shutdown.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -84,7 +84,7 @@ impl Application<Counter> for FailingApplication {
         self.error.as_deref()
     }
 
-    /// The node calls this method once, at the begin of a shutdown.
+    /// The node calls this method once, at the beginning of a shutdown.
     fn keeps_leading_during_handover(&self) -> bool {
         self.is_disk_stuck.store(false, Ordering::SeqCst);
         false
