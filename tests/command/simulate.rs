@@ -577,7 +577,7 @@ fn interrupted_run_is_partial_in_json() {
 fn group_larger_than_memory_is_rejected_in_one_line() {
     for (size, status, report) in [
         (2_000_000, 2, "2000000 processes do not fit into memory"),
-        (100_000, 3, "half of the memory of this machine; try a smaller group"),
+        (100_000, 3, "0.5 GB, half of the memory that this process may use; try a smaller group"),
     ] {
         let script = "ulimit -v 1000000; exec \"$0\" simulate bully -n \"$1\"";
         let mut command = Command::new("sh");

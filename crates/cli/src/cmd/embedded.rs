@@ -28,9 +28,8 @@ pub type ProgressCallback = fn(&SearchProgress) -> bool;
 
 static PROGRESS_CALLBACK: OnceLock<ProgressCallback> = OnceLock::new();
 
-/// Sets the function that receives the progress of searches. Some searches do not call the
-/// function: those with `--measure` or `--from`, and those of algorithms that only the checker
-/// runs. If a function is set already, keeps that function and returns false.
+/// Sets the function that receives the progress of searches. Searches with `--from` do not call the
+/// function. If a function is set already, keeps that function and returns false.
 pub fn set_progress_callback(callback: ProgressCallback) -> bool {
     PROGRESS_CALLBACK.set(callback).is_ok()
 }
@@ -67,7 +66,14 @@ pub fn create_lab() -> Lab {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+
     use super::*;
+
+    thread_local! {
+        /// Number of progress reports of the searches in this thread.
+        static REPORTS: Cell<u64> = const { Cell::new(0) };
+    }
 
     fn performed(line: &str) -> PerformedCommand {
         perform(&line.split(' ').map(str::to_owned).collect::<Vec<_>>())
@@ -81,6 +87,24 @@ mod tests {
         let violated = performed("check ricart-agrawala -n 2 --variant clock-only-strict");
         assert_eq!(violated.exit, 1);
         assert!(violated.stdout.contains("mutual-exclusion violated after 6 steps"));
+    }
+
+    #[test]
+    fn every_kind_of_search_reports_its_progress() {
+        set_progress_callback(|_| {
+            REPORTS.set(REPORTS.get() + 1);
+            true
+        });
+        for line in [
+            "check ricart-agrawala -n 2",
+            "check ricart-agrawala -n 2 --measure messages",
+            "check peterson-lock -n 2",
+            "check byzantine-generals -n 4",
+        ] {
+            let before = REPORTS.get();
+            let checked = performed(line);
+            assert!(REPORTS.get() > before, "{line}: {checked:?}");
+        }
     }
 
     #[test]

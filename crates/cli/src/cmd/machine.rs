@@ -73,26 +73,30 @@ fn poll_memory_use(all: u64) {
     let counted = if is_tight { "VmSize:" } else { "VmRSS:" };
     let mut polls = 0;
     while let Some(used) = used_memory(counted) {
-        if polls > MAX_POLLS_AFTER_INTERRUPT || used > all / 4 * 3 {
-            std::process::exit(Status::Incomplete as i32);
-        }
         polls += u32::from(polls > 0);
         if used > all / 2 && polls == 0 {
             polls = 1;
-            let gigabytes = all as f64 / 2e9;
-            print_stderr_line(&format!(
-                "{}: stopped: memory use exceeds {gigabytes:.1} GB, half of the memory of this \
-                 machine; try a smaller group",
-                program::name()
-            ));
+            print_stderr_line(&format!("{}: {}", program::name(), memory_message(all)));
             // Exits at once, because a reservation may fail before the next measurement.
             if is_tight {
                 std::process::exit(Status::Incomplete as i32);
             }
             interrupt::flag().store(true, Ordering::Relaxed);
         }
+        if polls > MAX_POLLS_AFTER_INTERRUPT || used > all / 4 * 3 {
+            std::process::exit(Status::Incomplete as i32);
+        }
         thread::sleep(MEMORY_POLL_INTERVAL);
     }
+}
+
+/// Returns the message for a process that uses more than half of `all`, the memory that it may use.
+fn memory_message(all: u64) -> String {
+    let limit = all as f64 / 2e9;
+    format!(
+        "stopped: memory use exceeds {limit:.1} GB, half of the memory that this process may use; \
+         try a smaller group"
+    )
 }
 
 /// Returns the growth of the resident memory of this process since the first call, in bytes.

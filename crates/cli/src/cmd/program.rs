@@ -8,6 +8,8 @@ use std::cell::RefCell;
 use std::path::Path;
 use std::sync::OnceLock;
 
+use clap::CommandFactory;
+
 const TENURE: &str = "tenure";
 
 static NAME: OnceLock<String> = OnceLock::new();
@@ -54,16 +56,38 @@ pub(crate) fn replace_program_name(text: &str) -> Cow<'_, str> {
 }
 
 /// Replaces `tenure` by `name` in all commands that a text contains. An occurrence belongs to a
-/// command if a backtick precedes it, or if one of the subcommands in this function follows it.
+/// command if a backtick precedes it, or if the name of a subcommand follows it. A longer word that
+/// ends in `tenure` is no occurrence.
 fn replace_name<'t>(text: &'t str, name: &str) -> Cow<'t, str> {
+    const WORD: &str = "tenure ";
     if name == TENURE {
         return Cow::Borrowed(text);
     }
-    let mut text = text.replace("`tenure ", &format!("`{name} "));
-    for subcommand in ["run", "check", "simulate", "list", "trace", "lab", "node"] {
-        text = text.replace(&format!("tenure {subcommand} "), &format!("{name} {subcommand} "));
+    let is_part_of_word = |letter: char| letter.is_alphanumeric() || "-_./".contains(letter);
+    let mut replaced = String::new();
+    let mut copied = 0;
+    for (place, _) in text.match_indices(WORD) {
+        let (before, after) = (&text[..place], &text[place + WORD.len()..]);
+        let end = after.find(|letter: char| !letter.is_ascii_alphanumeric() && letter != '-');
+        let is_command =
+            before.ends_with('`') || is_subcommand(&after[..end.unwrap_or(after.len())]);
+        if is_command && !before.ends_with(is_part_of_word) {
+            replaced.push_str(&text[copied..place]);
+            replaced.push_str(name);
+            copied = place + TENURE.len();
+        }
     }
-    Cow::Owned(text)
+    replaced.push_str(&text[copied..]);
+    Cow::Owned(replaced)
+}
+
+fn is_subcommand(word: &str) -> bool {
+    static NAMES: OnceLock<Vec<String>> = OnceLock::new();
+    let names = NAMES.get_or_init(|| {
+        let command = super::Command::command();
+        command.get_subcommands().map(|it| it.get_name().to_owned()).collect()
+    });
+    names.iter().any(|name| name == word)
 }
 
 /// Quotes a text for a POSIX shell. If the text needs no quotes, returns it unchanged.
@@ -126,5 +150,14 @@ mod tests {
         assert_eq!(replace_name(text, TENURE), text);
         let own = "again: locks simulate mine -n 3; `locks list` lists tenures";
         assert_eq!(replace_name(text, "locks"), own);
+        for (text, own) in [
+            ("tenure compare a b, then tenure list", "locks compare a b, then locks list"),
+            ("run `tenure choose`; tenure merge a", "run `locks choose`; locks merge a"),
+            ("my-tenure check a", "my-tenure check a"),
+            ("/opt/tenure check a", "/opt/tenure check a"),
+            ("the tenure checks", "the tenure checks"),
+        ] {
+            assert_eq!(replace_name(text, "locks"), own);
+        }
     }
 }

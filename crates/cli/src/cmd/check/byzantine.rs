@@ -6,6 +6,7 @@ use tenure_core::byzantine::GeneralsCard;
 use tenure_instances::byzantine;
 
 use super::checker_only::{properties_to_check, reject_unsupported_options};
+use super::config::progress_observer;
 use super::options::{DEFAULT_CHECK_SIZE, Options};
 use crate::cmd::failure::Failure;
 use crate::cmd::interrupt;
@@ -27,7 +28,11 @@ pub(super) fn card(options: &Options) -> Option<GeneralsCard> {
     byzantine::card(&options.algorithm, size, options.liars.unwrap_or(DEFAULT_LIARS))
 }
 
-pub(super) fn search(options: &Options, card: &GeneralsCard) -> Result<Report, Failure> {
+pub(super) fn search(
+    options: &Options,
+    card: &GeneralsCard,
+    shows_progress: bool,
+) -> Result<Report, Failure> {
     let support = |supported: &mut Options| {
         supported.liars = options.liars;
         supported.group.beyond_assumptions = options.group.beyond_assumptions;
@@ -50,5 +55,6 @@ pub(super) fn search(options: &Options, card: &GeneralsCard) -> Result<Report, F
     config.properties = properties_to_check(options, &PROPERTIES, &PROPERTIES)?;
     config.limits = options.limits();
     config.stop_flag = Some(interrupt::flag());
+    config.on_progress = progress_observer(shows_progress);
     byzantine::check_oral_messages(&config, &options.group.variant).map_err(Failure::usage)
 }

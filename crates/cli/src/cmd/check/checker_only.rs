@@ -9,12 +9,15 @@ use crate::cmd::failure::Failure;
 use tenure_core::Property;
 
 /// Runs the search for an algorithm that only the checker runs. If `--trace` is given and the
-/// search finds a counterexample, writes the shortest one to that file. Returns `None` for any
-/// other algorithm.
-pub(super) fn search_and_save_counterexample(options: &Options) -> Option<Result<Report, Failure>> {
+/// search finds a counterexample, writes the shortest one to that file. If `shows_progress` is
+/// true, shows a progress line on the terminal. Returns `None` for any other algorithm.
+pub(super) fn search_and_save_counterexample(
+    options: &Options,
+    shows_progress: bool,
+) -> Option<Result<Report, Failure>> {
     let report = match (shared_memory::card(options), byzantine::card(options)) {
-        (Some(card), _) => shared_memory::search(options, &card),
-        (None, Some(card)) => byzantine::search(options, &card),
+        (Some(card), _) => shared_memory::search(options, &card, shows_progress),
+        (None, Some(card)) => byzantine::search(options, &card, shows_progress),
         (None, None) => return None,
     };
     Some(report.and_then(|report| save_counterexample(options, &report).map(|()| report)))

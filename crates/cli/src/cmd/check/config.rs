@@ -10,6 +10,7 @@ use tenure_check::{
 use tenure_core::{Card, DetectorClass, Service, Timing, Topology};
 
 use super::options::{FullLinkOption, Options, ReductionOption};
+use crate::cmd::embedded::callback_progress_observer;
 use crate::cmd::{interrupt, progress_bar};
 
 const DEFAULT_TERM_MAX: u64 = 2;
@@ -78,9 +79,16 @@ pub(super) fn build_check_config(options: &Options, card: &Card, size: u32) -> C
     config
 }
 
+/// Returns the observer of a search: the function of the program that runs this command, or else a
+/// progress line on the terminal if `shows_line` is true. `None` if there is neither.
+pub(super) fn progress_observer(shows_line: bool) -> Option<OnProgress> {
+    let on_terminal = || shows_line.then(terminal_progress_observer).flatten();
+    callback_progress_observer().or_else(on_terminal)
+}
+
 /// Returns an observer that shows a progress line on standard error. The line disappears at the end
 /// of the search. Returns `None` if standard error is not a terminal.
-pub(super) fn terminal_progress_observer() -> Option<OnProgress> {
+fn terminal_progress_observer() -> Option<OnProgress> {
     if !std::io::stderr().is_terminal() {
         return None;
     }

@@ -9,7 +9,7 @@ use tenure_check::{Measure, MeasureConfig, MeasureReport, RequestLimit, RequestL
 use tenure_core::{Card, CostUnit, MessageCost, Service};
 
 use super::CheckPlan;
-use super::config::{build_check_config, terminal_progress_observer};
+use super::config::{build_check_config, progress_observer};
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::output::{line_width, warn_no_effect, wrap_lines};
 use crate::nearest::nearest;
@@ -74,7 +74,7 @@ fn measured(plan: &CheckPlan<'_>) -> Result<Measured, Failure> {
             return Err(Failure::usage(message));
         }
         let mut config = build_check_config(options, card, parameters.size);
-        config.search.on_progress = terminal_progress_observer();
+        config.search.on_progress = progress_observer(true);
         let report = algorithm.measure(&config, measure).map_err(super::search_failure)?;
         let bound = BoundComparison::of(plan, &report);
         measured.push((report, bound));

@@ -15,9 +15,8 @@ use tenure_check::{CheckError, Judgement, MAX_PROCESSES, ReachedLimit, Report};
 use tenure_core::{Card, Property, RequiredInput, Service, TICKS_PER_UNIT, Timing, Topology};
 use tenure_trace::{EdgeList, Header};
 
-use self::config::{build_check_config, terminal_progress_observer};
+use self::config::{build_check_config, progress_observer};
 use super::capture::print_stderr_line;
-use super::embedded::callback_progress_observer;
 use super::failure::{Failure, Status};
 use super::group::names_where_true;
 use super::output::{Format, line_width, print, print_json, warn_no_effect, wrap_lines};
@@ -31,7 +30,7 @@ pub(crate) fn run(options: Options) -> Result<Status, Failure> {
         return stabilization::run(&options);
     }
     let options = options.with_default_size_and_limits();
-    if let Some(report) = checker_only::search_and_save_counterexample(&options) {
+    if let Some(report) = checker_only::search_and_save_counterexample(&options, true) {
         return print_report(&options, &report?, || Ok(String::new()));
     }
     let plan = CheckPlan::of(&options)?;
@@ -78,7 +77,7 @@ pub(crate) fn run_to_json(options: &Options) -> Result<Value, Failure> {
     if stabilization::is_stabilization_check(options) {
         return stabilization::run_to_json(options);
     }
-    let report = match checker_only::search_and_save_counterexample(options) {
+    let report = match checker_only::search_and_save_counterexample(options, true) {
         Some(report) => report?,
         None => {
             let plan = CheckPlan::of(options)?;
@@ -94,7 +93,7 @@ pub(crate) fn run_to_json(options: &Options) -> Result<Value, Failure> {
 }
 
 pub(crate) fn search_without_progress_line(options: &Options) -> Result<Report, Failure> {
-    match checker_only::search_and_save_counterexample(options) {
+    match checker_only::search_and_save_counterexample(options, false) {
         Some(report) => report,
         None => CheckPlan::of(options)?.search(false),
     }
@@ -140,8 +139,7 @@ impl<'a> CheckPlan<'a> {
             options.custom.parse_with_sample_runs(card, &*algorithm, parameters.size)?;
         config.fairness = options.fairness.into();
         config.search.swarm = options.swarm.config(&properties)?;
-        let on_terminal = || shows_progress.then(terminal_progress_observer).flatten();
-        config.search.on_progress = callback_progress_observer().or_else(on_terminal);
+        config.search.on_progress = progress_observer(shows_progress);
         let checked = algorithm.check(&config, &properties, &parameters.ranks);
         checked.map_err(search_failure)
     }
@@ -266,7 +264,8 @@ fn search_failure(error: CheckError) -> Failure {
 ///
 /// To compute the bound, the function also checks the group with one process less. It assumes that
 /// one more process multiplies the number of states by the same ratio. The result is only a lower
-/// bound, because the true ratio grows with each process.
+/// bound, because the true ratio grows with each process. The hint is also empty if the check of
+/// the smaller group does not reach all states, for example because of an interrupt.
 fn larger_group_hint(options: &Options, report: &Report) -> Result<String, Failure> {
     if report.judgement() != Judgement::Holds {
         return Ok(String::new());
@@ -277,8 +276,11 @@ fn larger_group_hint(options: &Options, report: &Report) -> Result<String, Failu
         report.size - 1,
         report.states
     ));
-    let before = search_without_progress_line(&smaller?)?.states;
-    let times = report.states / before.max(1);
+    let smaller = search_without_progress_line(&smaller?)?;
+    if smaller.reached_limit.is_some() {
+        return Ok(String::new());
+    }
+    let times = report.states / smaller.states.max(1);
     let states = report.states.saturating_mul(times);
     let bytes = states.saturating_mul(report.peak_bytes as u64 / report.states.max(1));
     let memory = match bytes >> 30 {

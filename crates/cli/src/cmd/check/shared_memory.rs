@@ -6,6 +6,7 @@ use tenure_core::shared_memory::SharedMemoryCard;
 use tenure_instances::shared_memory;
 
 use super::checker_only::{properties_to_check, reject_unsupported_options};
+use super::config::progress_observer;
 use super::options::{DEFAULT_CHECK_SIZE, Options};
 use crate::cmd::failure::Failure;
 use crate::cmd::interrupt;
@@ -34,8 +35,13 @@ pub(super) fn card(options: &Options) -> Option<SharedMemoryCard> {
     shared_memory::card(&options.algorithm, size)
 }
 
-pub(super) fn search(options: &Options, card: &SharedMemoryCard) -> Result<Report, Failure> {
-    let config = config(options, card)?;
+pub(super) fn search(
+    options: &Options,
+    card: &SharedMemoryCard,
+    shows_progress: bool,
+) -> Result<Report, Failure> {
+    let mut config = config(options, card)?;
+    config.on_progress = progress_observer(shows_progress);
     shared_memory::check_shared_memory_lock(&config, &options.group.variant).map_err(Failure::usage)
 }
 

@@ -13,7 +13,7 @@ use tenure_daemon::resource::{CounterServer, CounterStats};
 use tenure_trace::unix_time_nanos;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::task::spawn_blocking;
-use tokio::time::{Instant, sleep, sleep_until, timeout};
+use tokio::time::{Instant, sleep_until, timeout};
 
 use super::clients::ClientProcesses;
 use super::entry_record::EntryRecord;
@@ -21,6 +21,7 @@ use super::members::{MemberOutputLine, Members};
 use super::plan::{FaultAction, ServiceRunPlan, TimedFaultAction};
 use super::reader::{FinalReads, read_after_catch_up};
 use super::recorder::QueueChangeRecorder;
+use super::step_queue::StepQueue;
 use super::value_record::{PutRecord, ReadRecord, ValueOperationRecord};
 use crate::cmd::failure::Failure;
 use crate::cmd::interrupt::TerminationSignals;
@@ -29,6 +30,9 @@ use crate::cmd::run::drive::PartitionRecord;
 /// Time limit for the election of the first leader. Also the time limit for the end of the clients,
 /// counted from the end of the planned duration of the run.
 const START_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// Time between two attempts to perform the steps of the schedule whose target is not known yet.
+const RETRY_INTERVAL: Duration = Duration::from_millis(5);
 
 #[derive(Debug, Default)]
 pub(super) struct ServiceObservations {
@@ -167,10 +171,11 @@ impl Run<'_> {
         clients: &mut ClientProcesses<'_>,
         interrupts: &mut TerminationSignals,
     ) -> Result<(), Failure> {
-        let mut steps = self.plan.steps.clone().into_iter().peekable();
+        let mut steps = StepQueue::new(self.plan);
         let end = self.started + self.plan.duration + START_TIMEOUT;
+        let mut retry = self.started;
         while !clients.running.is_empty() {
-            let next = steps.peek().map_or(end, |step| self.started + step.at);
+            let next = steps.next_time().map_or(end, |at| retry.max(self.started + at));
             let message = tokio::select! {
                 Some(output) = receivers.member_output.recv() => Message::Member(output),
                 Some(claim) = receivers.entries.recv() => Message::Entry(Box::new(claim)),
@@ -184,13 +189,14 @@ impl Run<'_> {
                     self.record.interrupted = true;
                     break;
                 }
-                () = sleep_until(next) => match steps.peek().copied() {
-                    Some(step) => {
-                        if self.perform(step).await? { steps.next(); }
-                        continue;
+                () = sleep_until(next) => {
+                    if steps.next_time().is_none() {
+                        break;
                     }
-                    None => break,
-                },
+                    self.perform_ready(&mut steps).await?;
+                    retry = Instant::now() + RETRY_INTERVAL;
+                    continue;
+                }
             };
             self.handle(message);
         }
@@ -255,25 +261,37 @@ impl Run<'_> {
         }
     }
 
-    /// Performs a step of the schedule. If a target of the step is not known yet, waits briefly and
-    /// returns false. If the target is still unknown a quarter of [`START_TIMEOUT`] after the time
-    /// of the step, skips the step with a note, and returns true.
-    async fn perform(&mut self, step: TimedFaultAction) -> Result<bool, Failure> {
+    /// Performs the steps of the schedule whose time has come. A step with a target that is not
+    /// known yet stays in the queue.
+    async fn perform_ready(&mut self, steps: &mut StepQueue) -> Result<(), Failure> {
+        loop {
+            let passed = self.started.elapsed();
+            // Gives the members time to elect a leader.
+            let is_ready = |step: TimedFaultAction| {
+                !self.target_indices(step).is_empty() || passed >= step.at + START_TIMEOUT / 4
+            };
+            let Some(step) = steps.take_ready(passed, is_ready) else { return Ok(()) };
+            self.perform(step).await?;
+        }
+    }
+
+    /// Returns the indices of the members to which a step applies. The result is empty if a target
+    /// of the step is not known.
+    fn target_indices(&self, step: TimedFaultAction) -> Vec<usize> {
         let targets = match step.kind {
             FaultAction::StartPartition(place) => &self.plan.partitions[place].side[..],
             _ => &[step.target],
         };
         let targets = targets.iter().map(|target| self.members.resolve_target(*target, step.kind));
         let targets: Vec<Vec<usize>> = targets.collect();
-        // A step is performed only if all its targets are known.
         let all_there = targets.iter().all(|indices| !indices.is_empty());
-        let indices = if all_there { targets.concat() } else { Vec::new() };
-        let late = self.started + step.at + START_TIMEOUT / 4;
-        if indices.is_empty() && Instant::now() < late {
-            // Gives the members time to elect a leader.
-            sleep(Duration::from_millis(5)).await;
-            return Ok(false);
-        }
+        if all_there { targets.concat() } else { Vec::new() }
+    }
+
+    /// Performs a step of the schedule. If a target of the step is not known, skips the step with a
+    /// note.
+    async fn perform(&mut self, step: TimedFaultAction) -> Result<(), Failure> {
+        let indices = self.target_indices(step);
         if indices.is_empty() {
             self.record
                 .notes
@@ -290,7 +308,7 @@ impl Run<'_> {
         }
         let notes = self.members.perform_fault_action(&indices, step.kind).await?;
         self.record.notes.extend(notes);
-        Ok(true)
+        Ok(())
     }
 
     /// If `step` starts or ends a partition, applies this change to the network. `indices` contains

@@ -10,6 +10,7 @@ mod plan;
 mod reader;
 mod recorder;
 mod slow_disk;
+mod step_queue;
 mod summary;
 mod table;
 mod value_check;
