@@ -123,9 +123,9 @@ impl MeasureReport {
         }
     }
 
-    /// Returns the minimum in words: a number, `at most` a number, or `at least` the number at which
-    /// counting stopped. If no explored run serves all users, returns `no explored run serves all
-    /// users`. If a limit stopped the analysis, returns `not known`.
+    /// Returns the minimum in words: a number, `at most` a number, or `at least` the number at
+    /// which counting stopped. If no explored run serves all users, returns `no explored run serves
+    /// all users`. If a limit stopped the analysis, returns `not known`.
     pub fn minimum_in_words(&self) -> String {
         match self.minimum.as_ref().map(|minimum| minimum.value) {
             Some(MeasureValue::Exactly(value)) if self.is_complete => value.to_string(),
