@@ -85,6 +85,20 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn panic_of_work_affects_no_other_work() {
+        fn fail(_: &mut PasswordHashBuffer) {
+            panic!("a job fails")
+        }
+        let password_hasher = PasswordHashingQueue::default();
+        for _ in 0..3 {
+            let panicked = password_hasher.run(fail);
+            let (panicked, other) = tokio::join!(panicked, password_hasher.run(|_| 7));
+            assert_eq!((panicked, other), (Err(RpcError::STOPPED), Ok(7)));
+        }
+        assert_eq!(password_hasher.slots.available_permits(), MAX_QUEUED);
+    }
+
+    #[tokio::test]
     async fn full_queue_rejects_immediately() {
         let password_hasher = PasswordHashingQueue::default();
         let (resume, paused) = mpsc::channel::<()>();
