@@ -18,7 +18,7 @@ use tenure_trace::{FollowError, Schedule, Trace};
 
 use crate::check::{check_agreement, check_election, check_lock, measure_any, measure_lock};
 use crate::instance::Instance;
-use crate::run::{RunParameters, TraceHeaderFields};
+use crate::run::{RunParameters, TraceCommandLine};
 
 /// A configured algorithm, behind an interface that does not depend on its type.
 pub trait AnyAlgorithm: Send + Sync {
@@ -83,7 +83,7 @@ pub trait AnyAlgorithm: Send + Sync {
     fn engine(
         &self,
         settings: Settings,
-        header: TraceHeaderFields,
+        header: TraceCommandLine,
         schedule: Option<Schedule>,
     ) -> Result<Box<dyn Engine>, SettingsError>;
 

@@ -20,7 +20,7 @@ use tenure_trace::{Header, TraceSource};
 
 use crate::any_algorithm::{AnyAlgorithm, SimulateFn};
 use crate::check::{CheckFn, MeasureFn, follow_schedule};
-use crate::run::{RunParameters, TraceHeaderFields, monitored_simulation, with_trace_header};
+use crate::run::{RunParameters, TraceCommandLine, monitored_simulation, with_trace_header};
 
 /// A configured algorithm whose implementation is the protocol type `P`.
 pub(crate) struct Instance<P: Algorithm> {
@@ -89,7 +89,7 @@ impl<P: Algorithm + Checkable> AnyAlgorithm for Instance<P> {
     fn engine(
         &self,
         settings: Settings,
-        header: TraceHeaderFields,
+        header: TraceCommandLine,
         schedule: Option<Schedule>,
     ) -> Result<Box<dyn Engine>, SettingsError> {
         let simulation = monitored_simulation::<P>(self.config.clone(), settings)?;

@@ -29,4 +29,4 @@ pub use catalogue::{
 pub use monitors::{
     BoxedMonitor, CustomMonitor, MonitoredService, Monitors, custom_monitors, custom_properties,
 };
-pub use run::{InterventionPlan, RunParameters, TraceHeaderFields, TraceOutput};
+pub use run::{InterventionPlan, RunParameters, TraceCommandLine, TraceOutput};

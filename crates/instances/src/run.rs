@@ -46,13 +46,13 @@ pub struct TraceOutput {
     /// True if the trace includes the states of the processes.
     pub has_states: bool,
     /// Fields of the header that the caller supplies.
-    pub header: TraceHeaderFields,
+    pub header: TraceCommandLine,
 }
 
 /// Fields of a trace's header that the caller supplies, because the simulation does not know their
 /// values.
 #[derive(Clone, Debug, Default)]
-pub struct TraceHeaderFields {
+pub struct TraceCommandLine {
     /// Command line that repeats the run. `None` if the caller does not know it.
     pub replay: Option<String>,
     /// Command-line options that describe the group: its algorithm and parameters.
@@ -119,13 +119,13 @@ where
 /// Sets the fields of the trace header, and whether the trace contains states.
 pub(crate) fn with_trace_header<P>(
     simulation: Simulation<P>,
-    header: TraceHeaderFields,
+    header: TraceCommandLine,
     has_states: bool,
 ) -> Simulation<P>
 where
     P: Algorithm + RecordableProtocol,
 {
-    let TraceHeaderFields { replay, options } = header;
+    let TraceCommandLine { replay, options } = header;
     let simulation = simulation.with_header_options(options);
     let simulation = match replay {
         Some(replay) => simulation.with_replay_command(replay),

@@ -71,7 +71,7 @@ pub enum LossReason {
 /// Error of a handle whose node has stopped, or whose node has no lock with the name of the handle.
 /// The handle can acquire no lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("the node has stopped")]
+#[error("the node has stopped, or has no lock with this name")]
 pub struct NodeStopped;
 
 /// Request that a handle sends to its [`LockApplication`](crate::LockApplication).

@@ -81,8 +81,9 @@ impl From<LockMode> for AccessMode {
     }
 }
 
-/// Returns the key `name/HEX` of a claim, with the suffix of the mode. Other claims of the same
-/// lease on the same lock have a number in their keys.
+/// Returns the key that [`Command::Enqueue`](crate::Command::Enqueue) gives to a claim: `name/HEX`,
+/// followed by the suffix of the mode. `HEX` is the lease in hexadecimal digits. The keys of claims
+/// that clients write themselves may have a number between `HEX` and the suffix.
 pub fn claim_key(name: &[u8], lease: LeaseId, mode: LockMode) -> Bytes {
     let segment = format!("/{lease:x}{}", AccessMode::from(mode).claim_name_suffix());
     Bytes::from([name, segment.as_bytes()].concat())

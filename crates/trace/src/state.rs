@@ -21,13 +21,14 @@ const MAX_DEPTH: usize = 64;
 
 /// Returns any value as a tree, parsed from the `{:?}` output of the value.
 ///
-/// - A struct, or a variant with named fields, is an object. It contains the fields, and under the
-///   key [`TYPE_KEY`] the name of the struct or variant.
+/// - A struct or variant with named fields is an object. It contains the fields, and under the key
+///   [`TYPE_KEY`] the name of the struct or variant.
 /// - A tuple struct, or a tuple variant, is an object with a single key: the name of the struct or
 ///   variant. The value of this key is the field or, if there are several, the list of the fields.
-/// - A unit variant is a string.
-/// - Lists, sets and tuples are lists, maps are objects, and `None` is null. `Some`, clocks and
-///   fences are replaced by their contents.
+/// - A unit struct or unit variant is a string.
+/// - Lists, sets and tuples are lists, maps are objects, and `None` is null. An empty map is an
+///   empty list, because `{:?}` writes it like an empty set. `Some`, `MutexOnly`, clocks and fences
+///   are replaced by their contents.
 /// - Values with a format of their own are strings: processes (`P1`), timestamps (`(1, P1)`),
 ///   ranks, ranges.
 ///
@@ -213,8 +214,9 @@ impl<'t> Parser<'t> {
         Some(Value::Object(fields))
     }
 
-    /// Parses a value without structure as a string. The value ends before the first separator or
-    /// closing bracket that is outside of balanced brackets.
+    /// Parses a value without structure: `None` as null, a Boolean or a number as itself, and any
+    /// other text as a string. The value ends before the first separator or closing bracket that is
+    /// outside of balanced brackets.
     fn leaf(&mut self) -> Option<Value> {
         let unread = self.unread();
         let mut open = 0_usize;

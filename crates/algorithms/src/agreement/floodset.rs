@@ -88,7 +88,7 @@ labelled!(Message, Agreement, Values => "values");
 pub struct Config {
     /// Number of crashes that the algorithm tolerates (*f* in the book). `None` for any number.
     pub max_crashes: Option<u32>,
-    /// Duration of a round.
+    /// Duration of a round. It must be at least the longest latency of a message.
     pub round_duration: Delay,
     /// Variants that are switched on.
     pub variants: Variants<VariantId>,

@@ -61,7 +61,8 @@ struct Known {
     delivered: bool,
 }
 
-/// Messages between processes.
+/// Messages between processes. Each carries one item, from the process that broadcast the item or
+/// from a process that forwards it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {

@@ -84,12 +84,14 @@ pub fn parse_tree_or_shape(
     Ok((TreeShape::Star, Some(Arc::new(tree))))
 }
 
-/// Returns the graph with the edges in `text`, which may be disconnected. For example, `1-2,2-3:7`
-/// lists two edges. A number after a colon is the weight of the edge.
+/// Returns the graph with the edges and vertices in `text`. For example, `1-2,2-3:7,4` lists two
+/// edges and the vertex 4, which has no edge. A number after a colon is the weight of the edge. The
+/// largest process number is the number of vertices. The graph may be disconnected.
 ///
 /// # Errors
 ///
-/// Returns an error if the text is not a list of edges, or if the edges do not form a graph.
+/// Returns an error if the text is not a list of edges and vertices, or if the edges do not form a
+/// graph.
 pub fn parse_graph(text: &str) -> Result<Arc<Graph>, CatalogueError> {
     Ok(Arc::new(text.parse()?))
 }

@@ -172,7 +172,7 @@ impl GallagerHumbletSpira {
         self.level
     }
 
-    /// Returns true if this process has postponed a message.
+    /// Returns true if a received message waits because this process cannot handle it yet.
     pub fn has_postponed_messages(&self) -> bool {
         !self.postponed.is_empty()
     }

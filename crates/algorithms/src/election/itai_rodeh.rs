@@ -62,7 +62,7 @@ pub struct Lot {
     pub number: u32,
 }
 
-/// Messages between processes.
+/// Messages on the ring. A process sends each message to its successor.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {

@@ -12,8 +12,8 @@ mod fifo;
 mod golden;
 mod heartbeat;
 mod keyed;
+mod lock_sequence;
 mod mutex_from_election;
-mod ordered_locks;
 mod phi_accrual;
 mod shared_memory;
 #[path = "../support/mod.rs"]

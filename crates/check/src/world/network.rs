@@ -121,7 +121,9 @@ impl QueueInterner {
         self.packets.len() * 96 + self.queues.len() * 96 + self.pasts.len() * 80
     }
 
-    /// Appends a message to a queue. Returns `None` if the link is full.
+    /// Returns the queue with the message `packet` added at the end. On a FIFO link in synchronous
+    /// time, the message arrives no earlier than the message before it. Returns `None` if the link
+    /// is full.
     pub(crate) fn queue_with_appended(&self, queue: u32, packet: u32) -> Option<Interned> {
         let mut content = self.packets_in(queue);
         if content.len() >= self.link_capacity {

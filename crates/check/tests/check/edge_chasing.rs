@@ -9,7 +9,7 @@ use std::sync::Arc;
 use tenure_algorithms::Variants;
 use tenure_algorithms::catalogue::SumMember;
 use tenure_algorithms::compose::keyed::LockName;
-use tenure_algorithms::compose::{OrderedLocks, ordered_locks};
+use tenure_algorithms::compose::{LockSequence, lock_sequence};
 use tenure_algorithms::mutex::edge_chasing::{Config, VariantId};
 use tenure_algorithms::mutex::{
     Central, EdgeChasing, RicartAgrawala, SuzukiKasami, central, ricart_agrawala,
@@ -110,11 +110,11 @@ fn two_named<P: SumMember<Sum: Mutex>>(
     inner: P::Config,
     first: [&str; 2],
     second: [&str; 2],
-) -> Check<OrderedLocks<P::Sum>> {
+) -> Check<LockSequence<P::Sum>> {
     let names = Arc::new([first, second].map(lock_names));
     Check::with(
         2,
-        ordered_locks::Config { lock_names_by_process: names, inner: P::sum_config(inner) },
+        lock_sequence::Config { lock_names_by_process: names, inner: P::sum_config(inner) },
     )
 }
 
@@ -144,10 +144,10 @@ fn named_permission_and_token_locks_deadlock_only_in_opposite_orders() {
 
 /// Returns a check in which P2 and P3 each acquire two locks at one coordinator. The order in which
 /// each of them acquires the locks is a parameter.
-fn named(second: [&str; 2], third: [&str; 2]) -> Check<OrderedLocks<<Central as SumMember>::Sum>> {
+fn named(second: [&str; 2], third: [&str; 2]) -> Check<LockSequence<<Central as SumMember>::Sum>> {
     let names = Arc::new([second, second, third].map(lock_names));
     let inner = Central::sum_config(central::Config::default());
-    let config = ordered_locks::Config { lock_names_by_process: names, inner };
+    let config = lock_sequence::Config { lock_names_by_process: names, inner };
     Check::with(3, config).entries([0, 1, 1])
 }
 

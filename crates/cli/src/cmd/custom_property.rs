@@ -6,7 +6,7 @@ use std::sync::Arc;
 use clap::Args;
 use tenure_core::{Card, Service, TICKS_PER_UNIT};
 use tenure_instances::{
-    AnyAlgorithm, InterventionPlan, RunParameters, TraceHeaderFields, TraceOutput,
+    AnyAlgorithm, InterventionPlan, RunParameters, TraceCommandLine, TraceOutput,
 };
 use tenure_sim::{
     Distribution, EntriesPerProcess, Initiators, Latency, LockWorkload, RequestPattern,
@@ -179,7 +179,7 @@ fn samples(card: &Card, size: u32, seed: u64) -> Vec<Settings> {
 fn sample(algorithm: &dyn AnyAlgorithm, settings: Settings) -> Option<Vec<Record>> {
     let written = TraceBuffer::default();
     let writer = Box::new(written.clone());
-    let header = TraceHeaderFields::default();
+    let header = TraceCommandLine::default();
     let trace = Some(TraceOutput { writer, has_states: true, header });
     let intervention_plan = InterventionPlan::default();
     let run = RunParameters {

@@ -14,7 +14,7 @@ use tenure_algorithms::catalogue::Parameters;
 use tenure_core::Card;
 use tenure_core::quorum::QuorumKind;
 use tenure_core::tree::RootedTree;
-use tenure_instances::TraceHeaderFields;
+use tenure_instances::TraceCommandLine;
 use tenure_lab::{NodeLayout, RunSource, RunSpec};
 use tenure_sim::{Intervention, Settings};
 use tenure_trace::{Schedule, Trace};
@@ -118,7 +118,7 @@ fn run_from_words(words: &[String], from: WordsFrom) -> Result<RunSpec, String> 
     let settings = plan.settings_for_seed(plan.common_settings().seed);
     let intervention_plan = plan.intervention_plan.clone();
     let replay = plan.unsteered_replay_command(&settings);
-    let head = TraceHeaderFields { replay: Some(replay.clone()), ..plan.trace_header(&settings) };
+    let head = TraceCommandLine { replay: Some(replay.clone()), ..plan.trace_header(&settings) };
     let algorithm = plan.build_algorithm(&settings).map_err(describe)?;
     let engine = algorithm.engine(settings.clone(), head, None);
     Ok(RunSpec {
@@ -147,7 +147,7 @@ fn run_along_trace(trace: &Trace) -> Result<RunSpec, String> {
     let settings = Settings { ranks, beyond_assumptions: true, ..plain };
     let algorithm = tenure_instances::algorithm(&header.algorithm, &parameters);
     let algorithm = algorithm.map_err(|unknown| unknown.to_string())?;
-    let engine = algorithm.engine(settings, TraceHeaderFields::default(), Some(schedule));
+    let engine = algorithm.engine(settings, TraceCommandLine::default(), Some(schedule));
     let violated = header.violates.as_ref().map_or("run", |_| "counterexample");
     Ok(RunSpec {
         origin: format!("a recorded {violated} of {}", header.algorithm),

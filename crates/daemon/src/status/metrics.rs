@@ -155,12 +155,12 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::status::{LockStatus, SaveStats, TrafficStats};
+    use crate::status::{LockUsage, SaveStats, TrafficStats};
 
     const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/nodes.md");
 
     fn status() -> NodeStatus {
-        let lock = LockStatus {
+        let lock = LockUsage {
             state: "outside".into(),
             for_ms: None,
             fence: None,

@@ -40,7 +40,7 @@ pub struct NodeStatus {
     /// Number of leaders that this node has learned of since it started.
     pub elections: u64,
     /// Statistics of the lock on this node.
-    pub lock: LockStatus,
+    pub lock: LockUsage,
     /// Connections to the peers, ordered by the numbers of the peers.
     pub links: Vec<LinkStatus>,
     /// Numbers of rejected connections, by the name of the reason. Reasons that did not occur are
@@ -65,9 +65,9 @@ pub struct LeaderInfo {
     pub for_ms: u64,
 }
 
-/// Statistics of the lock on one node.
+/// Use of the lock by one node: its current state, and statistics.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct LockStatus {
+pub struct LockUsage {
     /// State of this node: `outside`, `waiting` or `inside` the critical section.
     pub state: String,
     /// Time since the node entered its current state, in milliseconds. `None` in the state
@@ -106,10 +106,11 @@ pub struct LinkStatus {
     /// Last error of a connection with the peer; `None` if a connection was established after the
     /// error.
     pub error: Option<String>,
-    /// Number of messages to the peer that wait or that the peer has not confirmed.
+    /// Number of messages to the peer that are not confirmed yet. These include messages that were
+    /// not sent yet.
     pub held_messages: u64,
-    /// Total size of the messages to the peer that wait or that the peer has not confirmed, in
-    /// bytes.
+    /// Total size in bytes of the messages to the peer that are not confirmed yet. These include
+    /// messages that were not sent yet.
     pub held_bytes: u64,
 }
 

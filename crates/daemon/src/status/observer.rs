@@ -9,7 +9,7 @@ use tenure_runtime::store::{SaveMetrics, SaveSummary};
 use tenure_runtime::transport::{MeshHandle, PeerStatus};
 use tenure_trace::{ProcessCondition, ProcessStates, Record, StateChange, unix_time_nanos};
 
-use super::{LeaderInfo, LinkStatus, LockStatus, NodeStatus, SaveStats, TrafficStats};
+use super::{LeaderInfo, LinkStatus, LockUsage, NodeStatus, SaveStats, TrafficStats};
 use crate::clock::format_rfc3339;
 use crate::config::Config;
 
@@ -164,7 +164,7 @@ impl RecordStats {
         }
     }
 
-    fn usage(&self, me: ProcessId, now: u64) -> LockStatus {
+    fn usage(&self, me: ProcessId, now: u64) -> LockUsage {
         let process_state = self.process_states.state(me);
         let (state, since) =
             [(ProcessCondition::Inside, "inside"), (ProcessCondition::Waiting, "waiting")]
@@ -174,7 +174,7 @@ impl RecordStats {
                 })
                 .unwrap_or(("outside", None));
         let Fence(high, low) = process_state.fence;
-        LockStatus {
+        LockUsage {
             state: state.to_owned(),
             for_ms: since.map(|since| millis(now, since)),
             fence: (self.entries > 0).then_some((high, low)),

@@ -79,9 +79,11 @@ pub struct PeerStatus {
     pub last_contact_at: Option<SystemTime>,
     /// Last error of a connection with the peer. A new connection resets it to `None`.
     pub error: Option<String>,
-    /// Number of messages to the peer that wait or are not acknowledged.
+    /// Number of messages to the peer that are not acknowledged yet. These include messages that
+    /// were not sent yet.
     pub held_messages: usize,
-    /// Total size of the messages to the peer that wait or are not acknowledged, in bytes.
+    /// Total size in bytes of the messages to the peer that are not acknowledged yet. These include
+    /// messages that were not sent yet.
     pub held_bytes: usize,
 }
 

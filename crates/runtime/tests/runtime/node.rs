@@ -8,7 +8,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 use tenure_algorithms::compose::keyed::LockName;
 use tenure_algorithms::compose::{
-    Coordinated, Keyed, OrderedLocks, WithDetector, coordinated, ordered_locks, with_detector,
+    Coordinated, Keyed, LockSequence, WithDetector, coordinated, lock_sequence, with_detector,
 };
 use tenure_algorithms::detector::{Heartbeat, heartbeat};
 use tenure_algorithms::election::{Bully, Raft, bully, raft};
@@ -82,11 +82,11 @@ async fn tasks_with_two_named_locks_exclude_each_other() {
     let directory = TempDir::new().unwrap();
     let names = ["büro", "办公室"].map(|name| LockName::new(name).unwrap()).to_vec();
     let inner = central::Config::default();
-    let config = ordered_locks::Config {
+    let config = lock_sequence::Config {
         lock_names_by_process: Arc::new([names.clone(), names.clone(), names]),
         inner,
     };
-    let nodes = locks::<OrderedLocks<Central>>(config, directory.path(), silent(3));
+    let nodes = locks::<LockSequence<Central>>(config, directory.path(), silent(3));
     never_inside_together(nodes).await;
 }
 

@@ -14,9 +14,9 @@ pub(crate) struct Tracer {
     pub(crate) causality: Option<VectorClocks>,
     /// `None` if the run neither writes a trace nor checks properties on records.
     pub(crate) recorder: Option<TraceRecorder>,
-    /// True if each message in flight carries a tag. If the run is recorded, the tag is the index
-    /// of the `TracedMessage` with the trace data of the message. Otherwise, the tag is the cell of
-    /// the vector clocks of the message. If false, all tags are 0.
+    /// True if each message in flight carries a tag. If false, all tags are 0. In a recorded run,
+    /// the tag is the index of the `TracedMessage` of the message. In any other run, it is the
+    /// number of the cell that contains the vector clocks of the message.
     pub(crate) tags_messages: bool,
 }
 

@@ -219,7 +219,7 @@ impl Report {
                 let entered = self.metrics.entry_count;
                 // In a deadlock, each process has at most one request that was not served.
                 let started = if served { entered } else { entered + u64::from(self.size) };
-                let sent = per.counted_layer().map_or(0, |layer| self.metrics.sent_in_layer(layer));
+                let sent = per.checked_layer().map_or(0, |layer| self.metrics.sent_in_layer(layer));
                 bound.contradiction(sent, entered, started)
             }
         };

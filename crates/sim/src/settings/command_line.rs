@@ -109,8 +109,8 @@ pub struct HotProcess {
 }
 
 impl HotProcess {
-    /// Factor between the largest number of entries of a process and the number of the hot process,
-    /// if the text contains no number.
+    /// Number of entries of the hot process if the text contains no number, as a multiple of the
+    /// largest number of entries that the workload configures for a process.
     const DEFAULT_FACTOR: u32 = 10;
 
     /// Returns the numbers of entries of a group of `size` processes in which this process is hot.

@@ -239,9 +239,9 @@ pub struct Instrumentation {
     /// Entries of a k-mutex have no fences. A [`Card`](tenure_core::Card) without fences turns the
     /// check off.
     pub fenced: bool,
-    /// Links that messages are allowed to use. If `None`, these are the links on the algorithm's
-    /// [`Card`](tenure_core::Card). The run does not check links if there is no card, if the card
-    /// names neither a ring nor a graph, or if the settings contain faults.
+    /// Links that messages are allowed to use. `Some` is checked in every run. `None` selects the
+    /// links on the algorithm's [`Card`](tenure_core::Card), if the card names a ring or a graph,
+    /// and if [`Settings::is_fault_free`] returns true. Otherwise, the run does not check links.
     pub allowed_links: Option<LinksOnly>,
     /// Properties whose violation makes a run a failure. If `None`, these are the properties that
     /// the algorithm's [`Card`](tenure_core::Card) promises. Without a card, they are the

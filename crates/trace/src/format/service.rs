@@ -124,9 +124,9 @@ impl CommandData {
         }
     }
 
-    /// Converts a command to a service of a leader into the variant `WithElection`, which is for
-    /// protocols that combine the service with an election. Converts any other command into the
-    /// variant `Other`.
+    /// Returns the variant `WithElection` if this is a command for a service of a leader. This
+    /// variant is for protocols that combine the service with an election. Returns the variant
+    /// `Other` for any other command.
     pub(crate) fn into_with_election(self) -> Self {
         match self {
             CommandData::Application(command) => {

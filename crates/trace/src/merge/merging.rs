@@ -25,7 +25,8 @@ struct MergedFile<F> {
     ahead: VecDeque<Record>,
     source: TraceSource,
     state: State,
-    /// Process and session of the last record with a process that was read from the file.
+    /// Process and session of the last record that was read from the file, without regard to
+    /// records that belong to no process. `None` before the first record of a process.
     last: Option<(ProcessId, u64)>,
 }
 

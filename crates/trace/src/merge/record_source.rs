@@ -8,7 +8,7 @@ use crate::format::{ReadError, Reader, Record};
 /// Result of reading the next record.
 #[derive(Debug)]
 pub enum NextRecord {
-    /// The next record.
+    /// The input has a further record.
     Record(Record),
     /// There is no next record yet, because a file is still being written.
     Later,

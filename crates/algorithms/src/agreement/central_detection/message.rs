@@ -56,7 +56,7 @@ pub struct ResourceStatus {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Tables {
-    /// Status of the process.
+    /// Resources that the process holds, and the resource for which it waits.
     pub process: ProcessStatus,
     /// Status of each granted resource that the process manages.
     #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::of_any_length"))]

@@ -59,8 +59,8 @@ impl WaitForGraph {
     }
 
     /// Returns some cycles of the graph, and at least one if the graph has a cycle. Each cycle is
-    /// the list of the waiting claims of its processes. A process occurs in several returned cycles
-    /// only if several edges start at one process.
+    /// the list of the waiting claims of its processes. If at most one edge starts at each process,
+    /// the returned cycles have no process in common.
     pub(super) fn some_cycles(&self) -> Vec<Vec<Claim>> {
         let mut found = Vec::new();
         let mut members = BTreeSet::new();

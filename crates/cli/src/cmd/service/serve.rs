@@ -143,7 +143,7 @@ pub(crate) struct Options {
 /// timeout, a cluster would appear to have stopped after the failure of its leader.
 const MAX_ELECTION_TIMEOUT: u64 = 50_000;
 
-/// Settings of a member and its log, and the warnings to print at the start.
+/// Settings of a member and of its diagnostic log, and the warnings to print at the start.
 struct Settings {
     config: Config,
     log_level: LevelFilter,

@@ -9,7 +9,7 @@ use tenure_core::{
     Card, Graph, ProcessId, Property, Rank, RequiredInput, Service, Timing, Topology,
 };
 use tenure_instances::{
-    AnyAlgorithm, InterventionPlan, RunParameters, TraceHeaderFields, TraceOutput,
+    AnyAlgorithm, InterventionPlan, RunParameters, TraceCommandLine, TraceOutput,
 };
 use tenure_sim::{
     BackgroundTraffic, DetectorSettings, Distribution, EntriesPerProcess, GroupSizeCondition,
@@ -301,8 +301,8 @@ impl SimulationPlan {
         tenure_instances::algorithm(&self.card.name, &parameters).map_err(Failure::usage)
     }
 
-    pub(crate) fn trace_header(&self, settings: &Settings) -> TraceHeaderFields {
-        TraceHeaderFields {
+    pub(crate) fn trace_header(&self, settings: &Settings) -> TraceCommandLine {
+        TraceCommandLine {
             replay: Some(replace_program_name(&self.replay_command(settings)).into_owned()),
             options: self.option_words(settings),
         }

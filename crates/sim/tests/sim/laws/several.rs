@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tenure_algorithms::catalogue::Parameters;
 use tenure_algorithms::compose::keyed::LockName;
-use tenure_algorithms::compose::{OrderedLocks, ordered_locks};
+use tenure_algorithms::compose::{LockSequence, lock_sequence};
 use tenure_algorithms::mutex::{Central, central};
 use tenure_sim::{EndReason, Report};
 
@@ -77,8 +77,8 @@ fn named(size: u32, seed: u64, opposite: bool) -> Report {
     };
     let names: Arc<[Vec<LockName>]> = (0..size).map(list).collect();
     let config =
-        ordered_locks::Config { lock_names_by_process: names, inner: central::Config::default() };
-    simulate::<OrderedLocks<Central>>(config, busy(size, 3, seed))
+        lock_sequence::Config { lock_names_by_process: names, inner: central::Config::default() };
+    simulate::<LockSequence<Central>>(config, busy(size, 3, seed))
 }
 
 #[test]

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tenure_algorithms::catalogue::SumMember;
 use tenure_algorithms::compose::keyed::LockName;
-use tenure_algorithms::compose::{OrderedLocks, ordered_locks};
+use tenure_algorithms::compose::{LockSequence, lock_sequence};
 use tenure_algorithms::mutex::{Central, TokenRing, central, token_ring};
 use tenure_core::Mutex;
 use tenure_sim::{
@@ -87,8 +87,8 @@ fn report<P: SumMember<Sum: Mutex>>(
     };
     settings.workload = Workload::locking(locking);
     let config =
-        ordered_locks::Config { lock_names_by_process: names, inner: P::sum_config(inner) };
-    let simulation = Simulation::<OrderedLocks<P::Sum>>::for_algorithm(config, settings)
+        lock_sequence::Config { lock_names_by_process: names, inner: P::sum_config(inner) };
+    let simulation = Simulation::<LockSequence<P::Sum>>::for_algorithm(config, settings)
         .map_err(|error| error.to_string())?;
     simulation.run().map_err(|error| error.to_string())
 }

@@ -24,7 +24,7 @@ use super::keyed::LockName;
 
 /// State of one process: its part in every lock.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct OrderedLocks<P: Mutex> {
+pub struct LockSequence<P: Mutex> {
     locks: Keyed<LockName, P>,
     /// Locks that this process acquires, in this order.
     names: SharedConfig<Vec<LockName>>,
@@ -47,7 +47,7 @@ pub struct Config<C> {
     pub inner: C,
 }
 
-impl<P: Mutex> Protocol for OrderedLocks<P> {
+impl<P: Mutex> Protocol for LockSequence<P> {
     type Config = Config<P::Config>;
     type Command = Command;
     type Event = Event;
@@ -68,7 +68,7 @@ impl<P: Mutex> Protocol for OrderedLocks<P> {
             |timer| timer,
             |fx| Keyed::boot(group, &config.inner, stable, fx),
         );
-        OrderedLocks { locks, names, acquired: 0, fence: Fence(0, 0) }
+        LockSequence { locks, names, acquired: 0, fence: Fence(0, 0) }
     }
 
     fn stable(&self) -> Self::Stable {
@@ -105,7 +105,7 @@ impl<P: Mutex> Protocol for OrderedLocks<P> {
     }
 }
 
-impl<P: Mutex> OrderedLocks<P> {
+impl<P: Mutex> LockSequence<P> {
     fn command_lock(&mut self, place: usize, inner: Command, fx: &mut impl Effects<Self>) {
         let key = self.names[place].clone();
         self.step_locks(Input::Command(Tagged { key, inner }), fx);
@@ -136,7 +136,7 @@ impl<P: Mutex> OrderedLocks<P> {
     }
 }
 
-impl<P: Mutex + Algorithm> Algorithm for OrderedLocks<P> {
+impl<P: Mutex + Algorithm> Algorithm for LockSequence<P> {
     fn card(config: &Self::Config, size: u32) -> Card {
         let mut card = P::card(&config.inner, size);
         let counts = config.lock_names_by_process.iter().map(|names| names.len() as u64);

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use tenure_algorithms::compose::keyed::LockName;
-use tenure_algorithms::compose::ordered_locks::Config;
-use tenure_algorithms::compose::{Coordinated, MutexOnly, OrderedLocks};
+use tenure_algorithms::compose::lock_sequence::Config;
+use tenure_algorithms::compose::{Coordinated, LockSequence, MutexOnly};
 use tenure_algorithms::election::{Bully, bully};
 use tenure_algorithms::mutex::{Central, RicartAgrawala, central, ricart_agrawala};
 use tenure_core::service::mutex::Command;
@@ -16,7 +16,7 @@ use crate::support::{
 };
 use tenure_trace::TestCluster;
 
-type Locks = OrderedLocks<Central>;
+type Locks = LockSequence<Central>;
 
 /// Returns a configuration with the names of the locks that each process needs, in order.
 fn config(names: &[&[&str]]) -> Config<central::Config> {
@@ -67,7 +67,7 @@ fn disjoint_locks_do_not_wait() {
 fn card_sums_the_cost_of_all_locks() {
     let names = named(&[&["a", "b"], &["b", "c"], &["a", "b", "c"]]);
     let config = Config { lock_names_by_process: names, inner: ricart_agrawala::Config::default() };
-    let card = OrderedLocks::<RicartAgrawala>::card(&config, 3);
+    let card = LockSequence::<RicartAgrawala>::card(&config, 3);
     assert_eq!(card.name, "in-turn:ricart-agrawala");
     assert_eq!(card.messages.formula, "the cost of each lock");
     // A process needs two or three locks, and each lock costs 4 messages.
@@ -76,7 +76,7 @@ fn card_sums_the_cost_of_all_locks() {
 
 #[test]
 fn locks_keep_state_timers_and_suspicions() {
-    type CoordinatedLocks = OrderedLocks<MutexOnly<Coordinated<Bully>>>;
+    type CoordinatedLocks = LockSequence<MutexOnly<Coordinated<Bully>>>;
     let names: [&[&str]; 3] = [&["a", "b"], &["a", "b"], &["a", "b"]];
     let inner = bully::Config::plain(3, TICKS_PER_UNIT).into();
     let mut cluster = TestCluster::<CoordinatedLocks>::uniform(
