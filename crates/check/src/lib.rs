@@ -60,8 +60,8 @@ pub use users::crashes::{CrashFilter, SaveTiming, UserPhase};
 pub use users::entries::{RequestLimit, RequestLimits};
 pub use users::user::{Checkable, CheckableCommand, EnabledCommand, User, UserState, Workload};
 pub use users::{
-    AgreementUser, ChannelUser, ClockUser, CombinedUser, CommitUser, DetectorUser, ElectionUser,
-    MutexUser, ReplicationUser, SpanningTreeUser,
+    AgreementUser, ClockUser, CombinedUser, CommitUser, DetectorUser, ElectionUser, MutexUser,
+    ReplicationUser, SpanningTreeUser, StreamUser,
 };
 pub use walk::{GlobalState, MessageInFlight, VisitedStep, WalkObserver, WalkReport};
 pub use world::MAX_PROCESSES;

@@ -198,9 +198,9 @@ impl CheckPlan {
     }
 
     /// Returns a copy of `rules` that also contains the steps that the configuration prescribes at
-    /// the beginning of a run. Puts the index of the first of these steps, plus 1, into each
-    /// initial global state. Removes the initial states from which the steps are impossible.
-    /// Returns an error if no initial state is left.
+    /// the beginning of a run, separately for each initial state. Puts the index of the first step
+    /// from an initial state, plus 1, into this state. Removes the initial states from which the
+    /// steps are impossible. Returns an error if no initial state is left.
     fn force_steps(
         &self,
         rules: Arc<SearchRules>,

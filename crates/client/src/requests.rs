@@ -185,14 +185,15 @@ pub(crate) fn queue_view(
     }
 }
 
-/// Extracts the view of a queue from a response that contains the caller's key and no other keys.
-/// The view has no predecessor.
+/// Extracts the view of a queue from a response, but reads only the caller's own key. The view has
+/// no predecessor, even if the response contains other keys.
 pub(crate) fn view_without_predecessor(
     response: &rpc::TxnResponse,
     key: &[u8],
 ) -> QueueView<Vec<u8>> {
     let none = QueueView { revision: 0, own_create_revision: None, predecessor: None };
-    queue_view(response, key, "", i64::MAX).unwrap_or(none)
+    let view = queue_view(response, key, "", i64::MAX).unwrap_or(none);
+    QueueView { predecessor: None, ..view }
 }
 
 /// Returns a request that reads the keys of a queue without their values, in ascending or

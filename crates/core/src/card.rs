@@ -401,7 +401,7 @@ impl ToleratedFaults {
         ToleratedFaults { duplication: true, ..ToleratedFaults::none(description) }
     }
 
-    /// Sets the number of lost messages per run that the algorithm survives to `max_lost`.
+    /// Sets `max_lost`, the number of lost messages per run that the algorithm survives.
     pub const fn with_losses(self, max_lost: u32) -> Self {
         ToleratedFaults { max_lost, ..self }
     }

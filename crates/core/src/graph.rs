@@ -112,7 +112,7 @@ impl Graph {
         Ok(Graph { neighbours, weights })
     }
 
-    /// Returns the number of vertices.
+    /// Returns the number of vertices, which is the number of processes in the group.
     pub fn vertex_count(&self) -> u32 {
         ProcessId::from_index(self.neighbours.len()).0
     }

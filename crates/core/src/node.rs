@@ -75,9 +75,9 @@ use crate::protocol::{Input, Protocol};
 #[derive(Debug)]
 pub struct Node<P: Protocol, E = ConstantEnvironment> {
     process: P,
-    /// Stable state at the last boot, or at the last finished rewrite, with the changes of every
-    /// save that has begun since then. The last save may still be in progress. `None` if nothing
-    /// was ever saved.
+    /// Stable state at the last boot, or at the beginning of the last finished rewrite, with the
+    /// changes of every save that has begun since then. The last save may still be in progress.
+    /// `None` if nothing was ever saved.
     written: Option<P::Stable>,
     /// Complete state that a rewrite is saving, with the changes of all saves since the rewrite
     /// began. `None` if no rewrite is in progress.

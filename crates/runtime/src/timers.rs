@@ -24,7 +24,8 @@ struct Armed<T> {
     set_number: u64,
     /// Time from the setting of the timer to its first deadline.
     length: Duration,
-    /// Total time by which [`ProtocolTimers::defer_silence_timers`] has moved the deadline.
+    /// Total time for which [`ProtocolTimers::defer_silence_timers`] has deferred the timer, each
+    /// time counted from the time of the call.
     deferred: Duration,
 }
 
@@ -85,13 +86,12 @@ impl<T: Clone + Ord> ProtocolTimers<T> {
         self.armed.push(Armed { timer, deadline, set_number, length, deferred: Duration::ZERO });
     }
 
-    /// Defers timers by moving their deadlines. Only a timer that is due and measures the silence
-    /// of a peer is deferred.
+    /// Defers timers: moves their deadlines to a time after `now`. Only a timer that is due and
+    /// measures the silence of a peer is deferred. All times of deferral are counted from `now`.
     ///
     /// The first deferral of a timer gives the links enough time to read data that has arrived. If
-    /// a timer is already late, this process was probably suspended. The timer is then deferred by
-    /// the time by which it is late. All deferrals of a timer together are at most half of its
-    /// length.
+    /// a timer is very late, this process was probably suspended. The timer is then deferred by as
+    /// much time as it is late. All deferrals of a timer together are at most half of its length.
     pub(crate) fn defer_silence_timers(
         &mut self,
         now: Instant,

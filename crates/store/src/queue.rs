@@ -174,7 +174,8 @@ impl LockQueue {
 
     /// Handles a write of a key. A new key is added, and an existing one keeps its place. The write
     /// may change the lease of the key, so that the key becomes a claim or is not a claim any more.
-    /// The method adds such a claim to `changes`.
+    /// Adds a claim that ends to `changes.ended`. Adds a new claim to `changes.granted` only if its
+    /// key already holds the lock.
     fn put(&mut self, name: &Bytes, kv: &KeyValue, changes: &mut LockQueueUpdate) {
         let place = (kv.create_revision, kv.key.clone());
         let parsed = parse_claim_key(&kv.key).filter(|parsed| parsed.name == &name[..]);

@@ -100,8 +100,8 @@ fn body(entry: &Value) -> String {
     )
 }
 
-/// Returns the list of an algorithm's variants as HTML. A variant with a known mistake links to the
-/// check that shows it.
+/// Returns the list of an algorithm's variants as HTML. A variant with a demonstration links to the
+/// check or the run that shows it.
 fn variants(name: &str, card: &Value) -> String {
     let all: Vec<&Value> = card["variants"].as_array().into_iter().flatten().collect();
     if all.is_empty() {
@@ -111,8 +111,16 @@ fn variants(name: &str, card: &Value) -> String {
         let own = text(&variant["name"]);
         let shown = variant["shown_by"].as_str().filter(|words| !words.is_empty());
         let link = shown.map_or_else(String::new, |words| {
-            let line = encode_fragment(&format!("{name} --variant {own} {words}"));
-            format!(" <a href=\"../page.html#check={line}\">Check it</a>")
+            let (view, label, options) = match words.strip_prefix("simulate ") {
+                Some(options) => ("run", "Run it", options),
+                None => ("check", "Check it", words),
+            };
+            let selection = match options.contains("--variant") {
+                true => String::new(),
+                false => format!("--variant {own} "),
+            };
+            let line = encode_fragment(&format!("{name} {selection}{options}"));
+            format!(" <a href=\"../page.html#{view}={line}\">{label}</a>")
         });
         let description = escape(&text(&variant["description"]));
         format!("<li><strong>{}</strong>: {description}.{link}</li>\n", escape(&own))
@@ -136,6 +144,8 @@ mod tests {
                 "variants": [
                     { "name": "bad", "description": "wrong", "shown_by": "-n 3 --lose 1" },
                     { "name": "good", "description": "right", "shown_by": "" },
+                    { "name": "late", "description": "slow", "shown_by": "simulate -n 3" },
+                    { "name": "pair", "description": "both", "shown_by": "--variant bad,pair" },
                 ],
             },
         });
@@ -147,11 +157,13 @@ mod tests {
             "<p>a &lt;lock&gt;</p>",
             "src=\"../page.html#run=coordinated:raft+-n+5&amp;embedded=1\"",
             "#check=coordinated:raft+--variant+bad+-n+3+--lose+1",
+            "#run=coordinated:raft+--variant+late+-n+3\">Run it",
+            "#check=coordinated:raft+--variant+bad,pair\"",
             "<dt>promises</dt><dd>fencing</dd>",
         ] {
             assert!(page.contains(part), "{part} in {page}");
         }
-        assert_eq!(page.matches("Check it").count(), 1);
+        assert_eq!(page.matches("Check it").count(), 2);
         assert!(pages[1].1.contains("<a href=\"coordinated-raft.html\">coordinated:raft</a>"));
     }
 }

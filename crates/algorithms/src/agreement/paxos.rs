@@ -96,7 +96,7 @@ pub struct Accepted {
 pub enum Message {
     /// Phase 1a: starts a ballot and asks for accepted values.
     Prepare {
-        /// The new ballot.
+        /// Ballot that the sender starts.
         ballot: Term,
     },
     /// Phase 1b: promises to refuse older ballots.

@@ -55,11 +55,11 @@ struct Endpoint<P: Protocol> {
 struct Link<M> {
     /// The peer's session, 0 while unknown.
     peer_session: u64,
-    /// Number of messages to the peer that the peer has acknowledged.
+    /// Number of messages to the peer's current session that the peer has acknowledged.
     acknowledged: u64,
     /// Unacknowledged messages, oldest first, without a bound. Those in the window are in flight.
     outgoing: VecDeque<M>,
-    /// Number of messages from the peer that this process has accepted.
+    /// Number of messages from the peer's current session that this process has accepted.
     received: u64,
 }
 

@@ -86,7 +86,7 @@ enum Role {
     },
 }
 
-/// Timers of this algorithm.
+/// Timers of one process: the election timeout, and the timers of a candidate or leader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Timer {
     /// The election timeout: this process has neither received a heartbeat nor voted in time.

@@ -98,7 +98,8 @@ pub enum Timer {
     Repeat,
 }
 
-/// Configuration of one process.
+/// Configuration of a process: the number of states, the initial states on the ring, and the times
+/// after which a process passes the privilege on or sends its state again.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// *K*: number of states of a process, at least 2. If `None`, the number is 2N. With 2N states

@@ -43,10 +43,10 @@ impl ExpiringEntryDurations {
         }
     }
 
-    /// Returns the durations that the user has set in `parameters`. A duration that the user has
-    /// not set gets its value in [`ExpiringEntryDurations::for_message_delay`]. The default
-    /// `expiry` also allows for clock drift: even on the fastest clock, it lasts longer than a
-    /// lease on the slowest clock.
+    /// Returns the durations that the user has set in `parameters`. The default of a duration is
+    /// its value in [`ExpiringEntryDurations::for_message_delay`], with one exception. The default
+    /// of `reservation` is increased if necessary, so that even on the fastest clock, it lasts
+    /// longer than a lease on the slowest clock.
     pub(crate) fn from_parameters(parameters: &Parameters) -> Self {
         let plain = ExpiringEntryDurations::for_message_delay(parameters.delay);
         let lease = parameters.timeout_or(LEASE_TIMEOUT_NAME, plain.lease);

@@ -58,8 +58,9 @@ pub(crate) struct LieSearch<'c> {
     plan: Plan,
     steps: Vec<RunStep>,
     violations: Vec<ViolatingRun>,
-    /// Number of states so far. A set of liars without the commander has one initial state for each
-    /// order. A set with the commander has one initial state.
+    /// Number of states so far, for all sets of liars. A set without the commander counts one
+    /// initial state for each order that the commander can give. A set with the commander counts
+    /// only one initial state.
     pub(crate) states: u64,
     /// Greatest number of steps of a run so far.
     pub(crate) depth: u32,

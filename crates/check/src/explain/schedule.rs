@@ -130,7 +130,7 @@ pub(crate) struct ScheduleRunner {
 
 impl ScriptRunner for ScheduleRunner {
     fn perform(&mut self, action: &Action) -> Result<(), ActionError> {
-        if let Some(kind) = action.network_record() {
+        if let Some(kind) = action.partition_change_record() {
             self.recorder.record_run_event(kind);
             return Ok(());
         }

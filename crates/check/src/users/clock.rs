@@ -1,4 +1,5 @@
-//! Users of clock synchronisation.
+//! Users of clock synchronisation, which request synchronisations and wait until the clocks of
+//! their processes are adjusted.
 
 use tenure_core::ProcessId;
 use tenure_core::service::clock_synchronisation::{Command, Event};

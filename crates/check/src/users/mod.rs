@@ -25,5 +25,5 @@ pub use detector::DetectorUser;
 pub use election::ElectionUser;
 pub use mutex::MutexUser;
 pub use replication::ReplicationUser;
-pub use stream::ChannelUser;
+pub use stream::StreamUser;
 pub use tree::SpanningTreeUser;

@@ -12,26 +12,26 @@ use crate::users::user::{CheckableCommand, EnabledCommand, User, UserState, Work
 /// The user never waits. If the check selects the monitor `NoLoss`, the monitor judges at the end
 /// of a run whether all items have arrived.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct ChannelUser {
+pub struct StreamUser {
     /// For each peer: the number of the next item to send, and the number of the last item to send.
     next: Vec<(ProcessId, u64, u64)>,
 }
 
 impl CheckableCommand for Command {
     type Event = Event;
-    type User = ChannelUser;
+    type User = StreamUser;
 
-    fn new_user(at: ProcessId, workload: &Workload) -> ChannelUser {
+    fn new_user(at: ProcessId, workload: &Workload) -> StreamUser {
         let most = match workload.request_limit(at) {
             RequestLimit::AtMost(most) => u64::from(most),
             RequestLimit::Unbounded => u64::MAX,
         };
         let peers = (0..workload.size()).map(ProcessId).filter(|peer| *peer != at);
-        ChannelUser { next: peers.map(|peer| (peer, 1, most)).collect() }
+        StreamUser { next: peers.map(|peer| (peer, 1, most)).collect() }
     }
 }
 
-impl User<Command> for ChannelUser {
+impl User<Command> for StreamUser {
     fn enabled_commands(&self) -> Vec<EnabledCommand<Command>> {
         let open = self.next.iter().filter(|(_, item, most)| item <= most);
         let send = |(to, item, _): &(ProcessId, u64, u64)| {

@@ -3,7 +3,7 @@
 
 use core::fmt;
 
-use super::session_user::{SessionRequests, SessionUser};
+use super::session_user::{SessionRequestSequence, SessionUser};
 use super::user::UserModelConfig;
 use crate::process::ProcessId;
 use crate::process_set::ProcessSet;
@@ -54,26 +54,26 @@ impl fmt::Display for Event {
 }
 
 /// Model of a drinking philosopher, a user of this service.
-pub type User = SessionUser<DrinkingRequests>;
+pub type User = SessionUser<DrinkingRequestSequence>;
 
 /// Requests that alternate between sessions with all bottles and sessions with only one bottle,
 /// which is shared with the process that has the next number. Processes with an even index begin
 /// with all bottles.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct DrinkingRequests {
+pub struct DrinkingRequestSequence {
     at: ProcessId,
     size: u32,
     needs_all: bool,
 }
 
-impl SessionRequests for DrinkingRequests {
+impl SessionRequestSequence for DrinkingRequestSequence {
     type Command = Command;
     type Event = Event;
     const END: Command = Command::Quench;
 
     fn new(config: &UserModelConfig) -> Self {
         let UserModelConfig { at, size, .. } = *config;
-        DrinkingRequests { at, size, needs_all: at.0.is_multiple_of(2) }
+        DrinkingRequestSequence { at, size, needs_all: at.0.is_multiple_of(2) }
     }
 
     fn request(&self) -> Command {

@@ -3,7 +3,7 @@
 
 use core::fmt;
 
-use super::session_user::{SessionRequests, SessionUser};
+use super::session_user::{SessionRequestSequence, SessionUser};
 use super::user::UserModelConfig;
 
 /// Command of the local user to group mutual exclusion.
@@ -52,16 +52,16 @@ impl fmt::Display for Event {
 }
 
 /// Model of a user who attends forums.
-pub type User = SessionUser<ForumRequests>;
+pub type User = SessionUser<ForumRequestSequence>;
 
 /// Requests that alternate between the forums 1 and 2. The first half of the processes begins with
 /// forum 1, and the second half with forum 2.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct ForumRequests {
+pub struct ForumRequestSequence {
     forum: u64,
 }
 
-impl SessionRequests for ForumRequests {
+impl SessionRequestSequence for ForumRequestSequence {
     type Command = Command;
     type Event = Event;
     const END: Command = Command::Depart;
@@ -69,7 +69,7 @@ impl SessionRequests for ForumRequests {
     fn new(config: &UserModelConfig) -> Self {
         let UserModelConfig { at, size, .. } = *config;
         let is_in_second_half = u64::from(at.0) * 2 >= u64::from(size);
-        ForumRequests { forum: 1 + u64::from(is_in_second_half) }
+        ForumRequestSequence { forum: 1 + u64::from(is_in_second_half) }
     }
 
     fn request(&self) -> Command {

@@ -7,7 +7,7 @@ use core::hash::Hash;
 use super::user::{ServiceUser, UserModelConfig, UserState};
 
 /// The requests of one user for sessions of a service.
-pub trait SessionRequests: Clone + fmt::Debug + Eq + Hash + Send + Sync + 'static {
+pub trait SessionRequestSequence: Clone + fmt::Debug + Eq + Hash + Send + Sync + 'static {
     /// Commands of the user.
     type Command: PartialEq;
     /// Events that the user receives.
@@ -21,8 +21,8 @@ pub trait SessionRequests: Clone + fmt::Debug + Eq + Hash + Send + Sync + 'stati
     /// Returns the current request of the sequence.
     fn request(&self) -> Self::Command;
 
-    /// Moves to the next request of the sequence. [`SessionRequests::request`] then returns this
-    /// request.
+    /// Moves to the next request of the sequence. [`SessionRequestSequence::request`] then returns
+    /// this request.
     fn advance(&mut self);
 
     /// Returns true if the event begins a session. Every other event ends the session.
@@ -45,7 +45,7 @@ enum Position {
     Inside,
 }
 
-impl<R: SessionRequests> ServiceUser for SessionUser<R> {
+impl<R: SessionRequestSequence> ServiceUser for SessionUser<R> {
     type Command = R::Command;
     type Event = R::Event;
 

@@ -7,7 +7,7 @@
 use core::fmt;
 
 use super::Fence;
-use super::session_user::{SessionRequests, SessionUser};
+use super::session_user::{SessionRequestSequence, SessionUser};
 use super::user::UserModelConfig;
 
 /// Share of a lock that a process requests or holds.
@@ -88,23 +88,23 @@ impl fmt::Display for Event {
 }
 
 /// Model of a user of a shared lock.
-pub type User = SessionUser<ShareRequests>;
+pub type User = SessionUser<ShareRequestSequence>;
 
 /// Requests of a user that alternates between a part of the lock and the whole lock. The user of
 /// the last process begins with the whole lock. All other users begin with a part.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct ShareRequests {
+pub struct ShareRequestSequence {
     share: LockShare,
 }
 
-impl SessionRequests for ShareRequests {
+impl SessionRequestSequence for ShareRequestSequence {
     type Command = Command;
     type Event = Event;
     const END: Command = Command::Unlock;
 
     fn new(config: &UserModelConfig) -> Self {
         let is_last = config.at.0 + 1 == config.size;
-        ShareRequests { share: if is_last { LockShare::Whole } else { LockShare::Part } }
+        ShareRequestSequence { share: if is_last { LockShare::Whole } else { LockShare::Part } }
     }
 
     fn request(&self) -> Command {

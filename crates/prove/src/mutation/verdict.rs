@@ -32,9 +32,9 @@ pub enum MutantVerdict {
     /// In every state that satisfies the invariant, each step of the changed action is a step of
     /// the original action. Steps can only be missing, so the mutant is safe.
     FewerSteps,
-    /// The solver did not prove that the mutant only has steps or initial states of the model.
-    /// Still, the invariant of the mutant is inductive. So the mutant is safe for every number of
-    /// processes.
+    /// The mutant may have steps or initial states that the model does not have: the solver did not
+    /// prove the contrary. Still, the invariant of the mutant is inductive. So the mutant is safe
+    /// for every number of processes.
     Safe,
     /// The solver did not decide this obligation, and the mutant is not known to be equivalent or
     /// to have only fewer steps.

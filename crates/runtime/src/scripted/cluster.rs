@@ -220,7 +220,9 @@ impl<P: RecordableProtocol> Cluster<P> {
             Action::Duplicate(pick) => Ok(self.duplicate(pick).await),
             Action::Tell { from, to } => Ok(self.send_application_message(*from, *to).await),
             Action::Hear(pick) => self.receive_application_message(pick).await,
-            action => Ok(action.network_record().map(|kind| self.notes.push(run_record(kind)))),
+            action => {
+                Ok(action.partition_change_record().map(|kind| self.notes.push(run_record(kind))))
+            }
         }
     }
 

@@ -124,8 +124,9 @@ pub(crate) struct ReleasedLock {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ReleaseNotice {
     pub(crate) released: ReleasedLock,
-    /// Index of the last entry that the sender knew to be committed. One of the entries up to this
-    /// index may have removed the claim of a waiter.
+    /// Index of the last entry that the sender knew to be committed. The receiver notifies waiters
+    /// only after it has applied the entries up to this index, because one of them may have removed
+    /// the claim of a waiter.
     pub(crate) committed: u64,
 }
 

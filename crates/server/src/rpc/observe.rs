@@ -65,8 +65,9 @@ impl Observer {
         }
     }
 
-    /// Sends the current leader and each later leader, until the client closes the stream or loses
-    /// the right to read the election.
+    /// Sends the current leader, each value that it proclaims, and each later leader, until the
+    /// client closes the stream or loses the right to read the election. Skips leaders that were
+    /// replaced within one revision or whose events were compacted.
     async fn follow(&mut self) -> Result<(), RpcError> {
         self.caller.wait_linearizable().await.map_err(|_| RpcError::NO_LEADER)?;
         self.check_read()?;

@@ -155,7 +155,7 @@ impl<'a, P: RecordableProtocol> SteeredRun<'a, P> {
                 self.suspicion(*at, *peer, *verdict)?;
             }
             Action::Split(_) | Action::Heal => {
-                action.network_record().map(|kind| self.world.run.trace_group(kind))?;
+                action.partition_change_record().map(|kind| self.world.run.trace_group(kind))?;
             }
             Action::Group(_)
             | Action::Channel(_)

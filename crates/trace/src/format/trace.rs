@@ -12,7 +12,7 @@ use crate::format::reader::{ReadError, Reader};
 /// Complete trace in memory.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trace {
-    /// Header of the trace.
+    /// Description of the run, and of how to interpret the records.
     pub header: Header,
     /// All records, in order.
     pub records: Vec<Record>,

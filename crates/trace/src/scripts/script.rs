@@ -266,7 +266,7 @@ impl Action {
 
     /// Returns the trace record of an action that concerns the whole network. `None` for other
     /// actions.
-    pub fn network_record(&self) -> Option<RecordKind> {
+    pub fn partition_change_record(&self) -> Option<RecordKind> {
         match self {
             Action::Split(sides) => Some(RecordKind::Partition(sides.clone())),
             Action::Heal => Some(RecordKind::Heal),

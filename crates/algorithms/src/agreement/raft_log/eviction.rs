@@ -85,9 +85,10 @@ impl RaftLog {
         }
     }
 
-    /// Sends a notice of removal to `from` and returns true, if a committed entry has removed
-    /// `from` and the log of `from` lacks this entry. Otherwise returns false. `last` is the last
-    /// entry in the log of `from`.
+    /// Sends a notice of removal to `from` and returns true, if the latest membership entry is
+    /// committed and excludes `from`, and the log of `from` lacks this entry. Otherwise, and always
+    /// without the variant `noticing`, returns false. `last` is the last entry in the log of
+    /// `from`.
     pub(super) fn notify_if_removed(
         &self,
         from: ProcessId,

@@ -27,7 +27,7 @@ impl Config {
         Config { log, incarnation: 0, variants: Variants::none() }
     }
 
-    /// Sets the incarnation of this process.
+    /// Sets the number that distinguishes this start of the process from its earlier starts.
     pub fn with_incarnation(self, incarnation: u64) -> Self {
         Config { incarnation, ..self }
     }

@@ -1,4 +1,5 @@
-//! Rules on which the correctness of the lock depends, each with the variants that break it.
+//! Rules of the lock, each with the variants that change it. [`VariantId::EarlyRelease`] is sound.
+//! Each other variant breaks a rule on which the correctness of the lock depends.
 
 use super::config::{LEASE_PARTS, VariantId};
 use super::{LeasedLock, LockKind};

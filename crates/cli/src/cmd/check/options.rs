@@ -129,8 +129,8 @@ pub(crate) struct Options {
     pub(crate) swarm: SwarmOptions,
     /// Start in every state, to judge self-stabilization: any (machines that read the states of
     /// their neighbours, as in the paper) or any-with-messages (processes, with any message on each
-    /// link). For dijkstra-ring, dijkstra-four-state and dijkstra-three-state; the properties are
-    /// closure and convergence, and the measure is moves
+    /// link; only for dijkstra-ring). For dijkstra-ring, dijkstra-four-state and
+    /// dijkstra-three-state; the properties are closure and convergence, and the measure is moves
     #[arg(long, value_name = "STATES", hide_possible_values = true, help_heading = "Workload")]
     pub(crate) from: Option<stabilization::InitialStatesOption>,
     /// Number of states of a machine of dijkstra-ring, with --from [default: the number of

@@ -222,7 +222,7 @@ mod tests {
         assert_eq!(error("gv", "graph {\nedge [weight=0] }"), (2, message));
     }
 
-    /// Parsing this text would take minutes if the parser computed the line of each edge.
+    /// Parsing this text would take minutes if the parser computed the line number of each edge.
     #[test]
     fn parses_large_graphml() {
         let vertices = 20_000;

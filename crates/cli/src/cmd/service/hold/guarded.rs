@@ -39,7 +39,8 @@ pub(super) struct GuardedCommand {
     is_apart: bool,
     /// Exit status of the guardian; `None` while it runs.
     ended: Option<WaitStatus>,
-    /// Children of this process other than the guardian.
+    /// Children of this process that belong neither to the guardian nor to the command. When the
+    /// guardian has ended, its children become children of this process, but are not added.
     foreign: ForeignChildren,
 }
 
