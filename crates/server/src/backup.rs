@@ -216,7 +216,8 @@ impl Backup {
 /// the encoded snapshot. The function writes the data under another name and then renames the
 /// directory. So it never leaves an incomplete directory at `path`, with which a member would start
 /// with an empty store. A path without a name, such as `.`, cannot be renamed: if the write fails,
-/// the function removes the files that it has written.
+/// the function removes the files that it has written. If another process uses or has used the
+/// directory meanwhile, the function removes nothing.
 pub(crate) fn create_restored_directory(
     path: &Path,
     owner: &StateOwner,
@@ -224,7 +225,7 @@ pub(crate) fn create_restored_directory(
 ) -> Result<(), BackupError> {
     let Some(name) = path.file_name() else {
         let written = write_data(path, owner, encoded_snapshot);
-        if written.is_err() {
+        if written.as_ref().is_err_and(is_write_failure) {
             OWN_FILES.iter().for_each(|file| drop(fs::remove_file(path.join(file))));
         }
         return written;
@@ -235,11 +236,21 @@ pub(crate) fn create_restored_directory(
     }
     let restored = write_data(&part, owner, encoded_snapshot)
         .and_then(|()| Ok(rename_durably(&part, path, sync_directory)?));
-    if restored.is_err() {
+    if restored.as_ref().is_err_and(is_write_failure) {
         // The incomplete directory contains only data of the backup.
         let _ = fs::remove_dir_all(&part);
     }
     restored
+}
+
+/// Returns true for a failure to write files. All other errors mean that the files belong to another
+/// process.
+fn is_write_failure(error: &BackupError) -> bool {
+    matches!(
+        error,
+        BackupError::Save(_)
+            | BackupError::Open(OpenError::Io { .. } | OpenError::SessionNotSaved(_))
+    )
 }
 
 /// Renames the complete directory `part` to `path`, and flushes the parent directory by `sync`. If
@@ -298,6 +309,21 @@ mod tests {
         }
         create_restored_directory(&path, &owner(), Vec::new()).expect("room");
         assert!(path.join("state").exists());
+    }
+
+    #[test]
+    fn restore_removes_no_files_of_another_process() {
+        let folder = tempdir().expect("a folder");
+        fs::create_dir(folder.path().join("inner")).expect("a folder");
+        let nameless = folder.path().join("inner/..");
+        let open = || tenure_runtime::Store::open(folder.path(), &owner(), LOG_STATE_SCHEMA);
+        let mut other = open().expect("a store");
+        other.save(&[1]).expect("room");
+        let failed = create_restored_directory(&nameless, &owner(), Vec::new());
+        assert!(matches!(failed, Err(BackupError::Open(OpenError::Locked { .. }))), "{failed:?}");
+        drop(other);
+        assert!(folder.path().join("state").exists());
+        open().expect("the state of the other process");
     }
 
     #[test]

@@ -148,6 +148,8 @@ impl CounterServer {
         loop {
             let trace_failed = self.state.trace_failed.notified();
             if let Some(WriteError(failure)) = &self.state.traced().failure {
+                // Another caller may wait for the same failure.
+                self.state.trace_failed.notify_one();
                 return WriteError(io::Error::new(failure.kind(), failure.to_string()));
             }
             trace_failed.await;

@@ -345,12 +345,14 @@ impl Store {
         self.state_file.first_later_segment = position.next_segment;
         self.state_file.earlier_record_count = position.record_count;
         self.save_with(true, |store| {
-            replace_file(&store.directory, STATE_FILE, &store.state_file.encode())?;
-            // The deletion also needs a descriptor. It frees that of the open segment, which is
-            // then reserved again.
-            store.change_log.delete_all_segments();
-            Ok(())
-        })
+            replace_file(&store.directory, STATE_FILE, &store.state_file.encode())
+        })?;
+        // The deletion also needs a descriptor. It frees that of the open segment, which is then
+        // reserved again.
+        self.reserved_files.release();
+        self.change_log.delete_all_segments();
+        self.reserved_files.refill(&self.lock.0);
+        Ok(())
     }
 
     /// Runs `save` and returns its result. `opens` is true if `save` opens a file. If an earlier

@@ -386,6 +386,12 @@ impl LogApplication {
             self.shared.lock().announce_release(&notice);
         }
     }
+
+    fn record_committed(&self, index: Option<u64>) {
+        if let Some(index) = index {
+            self.shared.lock().record_committed(index);
+        }
+    }
 }
 
 impl Application<RelayedLog> for LogApplication {
@@ -460,21 +466,22 @@ impl Application<RelayedLog> for LogApplication {
     /// locks, and records commits, because a release must wait for the entries that are committed
     /// before it. After the save, the log delivers all of these events again, in the same order.
     fn on_event_early(&mut self, events: &[Event]) {
-        let committed = events.iter().filter_map(|event| match event {
-            Event::Log(LogEvent::Committed { index, .. } | LogEvent::Restored { index, .. }) => {
-                Some(*index)
-            }
-            _ => None,
-        });
-        if let Some(index) = committed.max() {
-            self.shared.lock().record_committed(index);
-        }
+        // Last commit that is not recorded yet. A series of commits needs the lock only once.
+        let mut committed = None;
         for event in events {
-            if let Event::Notified { payload } = event {
-                self.on_release(payload);
-                self.handled_early += 1;
+            match event {
+                Event::Log(
+                    LogEvent::Committed { index, .. } | LogEvent::Restored { index, .. },
+                ) => committed = Some(*index),
+                Event::Notified { payload } => {
+                    self.record_committed(committed.take());
+                    self.on_release(payload);
+                    self.handled_early += 1;
+                }
+                _ => {}
             }
         }
+        self.record_committed(committed);
     }
 
     fn is_shutdown_requested(&self) -> bool {
