@@ -251,11 +251,15 @@ pub(crate) fn rational_operation(
     b: Ratio<i128>,
     operator: char,
 ) -> Option<Ratio<i128>> {
-    let left = a.numer().checked_mul(*b.denom())?;
-    let right = b.numer().checked_mul(*a.denom())?;
+    // Only a sum needs the numerators over the common denominator. They may be too large although a
+    // product is not.
+    let expanded = || {
+        let left = a.numer().checked_mul(*b.denom())?;
+        Some((left, b.numer().checked_mul(*a.denom())?))
+    };
     let numerator = match operator {
-        '+' => left.checked_add(right)?,
-        '-' => left.checked_sub(right)?,
+        '+' => expanded().and_then(|(left, right)| left.checked_add(right))?,
+        '-' => expanded().and_then(|(left, right)| left.checked_sub(right))?,
         _ => a.numer().checked_mul(*b.numer())?,
     };
     Some(Ratio::new(numerator, a.denom().checked_mul(*b.denom())?))
@@ -305,6 +309,14 @@ mod tests {
         let structure = structure();
         let value = Evaluator::new(&structure).value(&(CLOCK.at(P) + 1), &mut assignment);
         assert_eq!(value, Value::Int(8));
+    }
+
+    #[test]
+    fn multiplies_large_number_by_small_fraction() {
+        let large = Ratio::from_integer(1i128 << 100);
+        let small = Ratio::new(1, 1i128 << 100);
+        assert_eq!(rational_operation(large, small, '*'), Some(Ratio::ONE));
+        assert_eq!(rational_operation(large, small, '+'), None);
     }
 
     #[test]
