@@ -112,6 +112,21 @@ impl<'m> InductionQuery<'m> {
         )
     }
 
+    /// Returns true if `before` satisfies the axioms of the model and the conditions of the query
+    /// on the state before the step. Quantifiers also range over `numbers`.
+    fn is_possible(
+        &self,
+        model: &Model,
+        before: &Structure,
+        numbers: &[Value],
+        parameters: &Assignment,
+    ) -> bool {
+        let evaluation = Evaluator::with_numbers(before, numbers);
+        let axioms = model.axioms.iter().map(|axiom| &axiom.formula);
+        axioms.chain(self.assumed.iter().copied()).all(|it| evaluation.holds(it, parameters))
+            && !evaluation.has_overflowed()
+    }
+
     fn parameters(&self) -> &'m [Variable] {
         self.action.map_or(&[], |action| &action.parameters)
     }
@@ -144,7 +159,8 @@ pub struct Counterexample {
 }
 
 /// Translates the model that a solver found into a counterexample. `sizes` contains the number of
-/// elements of each uninterpreted sort. Returns `None` if numbers are too large for their types.
+/// elements of each uninterpreted sort. Returns `None` if numbers on which the counterexample
+/// depends are too large for their types.
 pub(super) fn decode(
     model: &Model,
     induction: &InductionQuery<'_>,
@@ -187,10 +203,18 @@ pub(super) fn decode(
     };
     let evaluation = Evaluator::new(&after);
     let is_violated = |it: &&&Conjunct| !evaluation.holds(&it.formula, &Assignment::new());
-    let violated = induction.conjuncts.iter().find(is_violated).or(induction.conjuncts.first());
+    let violated = induction.conjuncts.iter().find(is_violated);
     if evaluation.has_overflowed() || found.has_overflowed() {
         return None;
     }
+    // A tuple with a number that is too large for a value is missing in the structure.
+    if decoder.has_omitted_numbers() {
+        let is_missing = violated.is_none() && !induction.conjuncts.is_empty();
+        if is_missing || !induction.is_possible(model, &before, &numbers, &parameters) {
+            return None;
+        }
+    }
+    let violated = violated.or(induction.conjuncts.first());
     let conjunct = violated.copied().unwrap_or_else(|| model.property());
     Some(Counterexample {
         action: induction.action.cloned(),
@@ -222,11 +246,22 @@ impl Decoder<'_> {
         self.translated(self.found.value(symbol.name, &arguments), symbol.range)
     }
 
+    /// Returns the numbers in the model and the parameters. Leaves out the numbers that are too
+    /// large for a value.
     fn numbers(&self, parameters: &Assignment) -> Vec<Value> {
-        let whole = self.found.numbers().iter().filter(|number| number.is_integer());
-        let whole = whole.filter_map(|number| i64::try_from(number.to_integer()).ok());
+        let whole = self.whole_numbers().filter_map(|number| i64::try_from(number).ok());
         let real = self.found.numbers().iter().map(|number| Value::Real(*number));
         whole.map(Value::Int).chain(real).chain(parameters.values().copied()).collect()
+    }
+
+    /// Returns true if [`Decoder::numbers`] leaves out a number.
+    fn has_omitted_numbers(&self) -> bool {
+        let is_too_large = |number| i64::try_from(number).is_err();
+        self.found.has_omitted_numbers() || self.whole_numbers().any(is_too_large)
+    }
+
+    fn whole_numbers(&self) -> impl Iterator<Item = i128> {
+        self.found.numbers().iter().filter(|it| it.is_integer()).map(|it| it.to_integer())
     }
 
     fn named(&self, value: Value) -> SolverValue {
@@ -345,37 +380,62 @@ fn joined<'t>(facts: impl Iterator<Item = &'t String>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::logic::term::TermOperations;
+    use crate::logic::term::{TermOperations, for_all};
 
+    const T: Variable = Variable::int("t");
+    const REQUEST: Symbol = Symbol::relation("request", &[Sort::Int]);
     const CLOCK: Symbol = Symbol::constant("clock", Sort::Int);
 
-    /// Numbers above the type of a value, and above the type in which the solver's model is
-    /// evaluated, yield no counterexample.
-    #[test]
-    fn numbers_that_are_too_large_yield_no_counterexample() {
-        let formula = CLOCK.value().at_most(5);
+    /// Returns the result of decoding a model in which the invariant consists of `formula`.
+    fn decoded(symbol: Symbol, formula: Term, definition: &str) -> Option<Counterexample> {
         let model = Model {
             name: "clock",
-            state_symbols: vec![CLOCK],
+            state_symbols: vec![symbol],
             lossy_messages: Vec::new(),
             rigid: Vec::new(),
             axioms: Vec::new(),
             initial_conditions: Vec::new(),
             actions: Vec::new(),
-            invariant: vec![Conjunct::new("small", "the clock is at most 5", formula)],
+            invariant: vec![Conjunct::new("small", "all numbers are at most 5", formula)],
         };
         let query = InductionQuery::new(&model, None).violating_any(&model);
+        let found = SolverModel::parse(&format!("(({definition}))")).expect("a model");
+        decode(&model, &query, [(Sort::Process, 1), (Sort::Quorum, 0)], &found)
+    }
+
+    /// Numbers above the type of a value, and above the type in which the solver's model is
+    /// evaluated, yield no counterexample.
+    #[test]
+    fn numbers_that_are_too_large_yield_no_counterexample() {
         let decoded = |number: &str| {
-            let text = format!("((define-fun clock () Int {number}))");
-            let found = SolverModel::parse(&text).expect("a model");
-            decode(&model, &query, [(Sort::Process, 1), (Sort::Quorum, 0)], &found)
+            let definition = format!("define-fun clock () Int {number}");
+            decoded(CLOCK, CLOCK.value().at_most(5), &definition)
         };
         assert!(decoded("6").is_some());
         let largest = i64::MAX.to_string();
         assert!(decoded(&largest).is_some());
+        assert!(decoded(&format!("(ite true 6 {largest}0)")).is_some());
+        assert!(decoded(&format!("(ite true 6 {}0)", i128::MAX)).is_some());
         let product = format!("(* {largest} {largest} {largest})");
         for number in [format!("{largest}0"), format!("{}0", i128::MAX), product] {
             assert_eq!(decoded(&number), None, "{number}");
+        }
+    }
+
+    /// A relation that holds only for a number above the type of a value yields no counterexample.
+    #[test]
+    fn arguments_that_are_too_large_yield_no_counterexample() {
+        let decoded = |condition: &str| {
+            let definition = format!("define-fun request ((x!2 Int)) Bool {condition}");
+            let formula = for_all([T], REQUEST.at(T).implies(T.at_most(5)));
+            decoded(REQUEST, formula, &definition)
+        };
+        let largest = i64::MAX;
+        assert!(decoded(&format!("(= x!2 {largest})")).is_some());
+        assert!(decoded(&format!("(or (= x!2 6) (= x!2 {largest}0))")).is_some());
+        for number in [format!("{largest}0"), format!("{}0", i128::MAX)] {
+            let condition = format!("(and (not (<= x!2 7)) (= x!2 {number}))");
+            assert_eq!(decoded(&condition), None, "{condition}");
         }
     }
 }

@@ -29,6 +29,9 @@ pub(crate) struct SolverModel {
     definitions: BTreeMap<String, Definition>,
     /// Numbers that occur in the definitions.
     numbers: BTreeSet<Ratio<i128>>,
+    /// True if a number in the definitions is too large for its type. `numbers` does not contain
+    /// it.
+    has_omitted_numbers: bool,
     /// True if a number was too large for its type. The values that depend on it are then unknown.
     has_overflowed: Cell<bool>,
 }
@@ -53,11 +56,19 @@ impl SolverModel {
             let definition = Definition { parameters: parameters?, body: body.clone() };
             model.definitions.insert(name.atom()?.to_owned(), definition);
         }
+        // No value depends on the collected numbers yet.
+        model.has_omitted_numbers = model.has_overflowed.take();
         Some(model)
     }
 
     pub(crate) fn numbers(&self) -> &BTreeSet<Ratio<i128>> {
         &self.numbers
+    }
+
+    /// Returns true if a number in the definitions is missing in [`SolverModel::numbers`], because
+    /// it is too large for its type.
+    pub(crate) fn has_omitted_numbers(&self) -> bool {
+        self.has_omitted_numbers
     }
 
     /// Returns true if a number was too large for its type so far. A counterexample that depends on
@@ -273,6 +284,15 @@ mod tests {
             assert_eq!(model.value("f", &[]).is_none(), overflows, "{term}");
             assert_eq!(model.has_overflowed(), overflows, "{term}");
         }
+    }
+
+    #[test]
+    fn large_number_in_unselected_branch_is_no_overflow() {
+        let text = format!("((define-fun f () Int (ite true 6 {}0)))", i128::MAX);
+        let model = SolverModel::parse(&text).unwrap();
+        assert_eq!(model.value("f", &[]), Some(SolverValue::Number(Ratio::from_integer(6))));
+        assert!(!model.has_overflowed());
+        assert!(model.has_omitted_numbers());
     }
 
     #[test]
