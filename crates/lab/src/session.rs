@@ -1,6 +1,7 @@
 //! Session of the lab: one run, the tree of its moments, and the current moment.
 
 use std::any::Any;
+use std::mem::replace;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use tenure_core::Property;
@@ -81,9 +82,15 @@ pub(crate) struct CurrentMoment {
     pub(crate) encoded_trace: Vec<u8>,
     pub(crate) header: Header,
     pub(crate) records: Vec<Record>,
-    /// For each violated property of the report, the index of the first moment at which the
-    /// violation has occurred.
-    violation_moments: Vec<(Property, usize)>,
+    /// The violated properties of the report.
+    violations: Vec<LocatedViolation>,
+}
+
+/// Violation of a property, and the index of the first moment at which it has occurred.
+struct LocatedViolation {
+    property: Property,
+    violation: FirstViolation,
+    moment: usize,
 }
 
 impl CurrentMoment {
@@ -91,8 +98,8 @@ impl CurrentMoment {
         let MomentView { state, report, trace: text } = shown;
         let trace = Trace::parse(&text, "lab").map_err(|error| error.to_string())?;
         let Trace { header, records, .. } = trace;
-        let violation_moments = Vec::new();
-        Ok(CurrentMoment { state, report, encoded_trace: text, header, records, violation_moments })
+        let violations = Vec::new();
+        Ok(CurrentMoment { state, report, encoded_trace: text, header, records, violations })
     }
 }
 
@@ -121,7 +128,7 @@ impl LabSession {
             current_moment: 0,
             shown,
         };
-        session.locate_violations(deadline);
+        session.shown.violations = session.locate_violations(&[], deadline)?;
         session.apply_interventions(deadline)?;
         session.initial_moment_count = session.moments.len();
         Ok(session)
@@ -172,10 +179,31 @@ impl LabSession {
         }
         let (path, stay) = (self.path(moment), RunContinuation::Steps(0));
         let shown = replay_path(&self.run, &path, &stay, &mut Vec::new(), deadline);
-        self.shown = CurrentMoment::of(shown.map_err(ReplayError::description)?)?;
-        self.current_moment = moment;
-        self.locate_violations(deadline);
+        let shown = CurrentMoment::of(shown.map_err(ReplayError::description)?)?;
+        self.show(moment, shown, deadline)?;
         Ok(true)
+    }
+
+    /// Makes `moment` the current moment. `shown` is the state of the run there. If the result is
+    /// an error, the session is unchanged.
+    fn show(
+        &mut self,
+        moment: usize,
+        shown: CurrentMoment,
+        deadline: &Deadline,
+    ) -> Result<(), String> {
+        let previous_moment = replace(&mut self.current_moment, moment);
+        let previous = replace(&mut self.shown, shown);
+        match self.locate_violations(&previous.violations, deadline) {
+            Ok(violations) => {
+                self.shown.violations = violations;
+                Ok(())
+            }
+            Err(description) => {
+                (self.current_moment, self.shown) = (previous_moment, previous);
+                Err(description)
+            }
+        }
     }
 
     /// Takes steps of the simulator from the current moment, or performs an action at the current
@@ -209,11 +237,14 @@ impl LabSession {
             }
         };
         let shown = CurrentMoment::of(shown)?;
+        let (count, mut last) = (self.moments.len(), self.current_moment);
         for moment in reached {
-            self.current_moment = self.reach(moment, None);
+            last = self.reach(last, moment, None);
         }
-        self.shown = shown;
-        self.locate_violations(deadline);
+        if let Err(description) = self.show(last, shown, deadline) {
+            self.moments.truncate(count);
+            return Err(description);
+        }
         self.mark_violations();
         if let Some(description) = panicked {
             let cause = match advance {
@@ -223,25 +254,24 @@ impl LabSession {
             let Moment { time, records, .. } = self.moments[self.current_moment];
             let description = format!("the algorithm panicked: {description}");
             let moment = ReachedMoment { cause, description: description.clone(), time, records };
-            self.current_moment = self.reach(moment, Some(description));
+            self.current_moment = self.reach(self.current_moment, moment, Some(description));
         }
         Ok(())
     }
 
-    /// Adds a moment to the tree as a child of the current moment, and returns the index of the new
-    /// moment. If the current moment has a child with the same transition already, adds nothing and
+    /// Adds a moment to the tree as a child of the moment `parent`, and returns the index of the
+    /// new moment. If `parent` has a child with the same transition already, adds nothing and
     /// returns the index of that child.
-    fn reach(&mut self, moment: ReachedMoment, broken: Option<String>) -> usize {
-        let here = Some(self.current_moment);
-        let mut later = self.moments.iter().skip(self.current_moment + 1);
-        let known = later.position(|it| it.parent == here && it.cause == moment.cause);
+    fn reach(&mut self, parent: usize, moment: ReachedMoment, broken: Option<String>) -> usize {
+        let mut later = self.moments.iter().skip(parent + 1);
+        let known = later.position(|it| it.parent == Some(parent) && it.cause == moment.cause);
         if let Some(place) = known {
-            return self.current_moment + 1 + place;
+            return parent + 1 + place;
         }
         let ReachedMoment { cause, description, time, records } = moment;
-        let violated = self.moments[self.current_moment].violated;
+        let violated = self.moments[parent].violated;
         self.moments.push(Moment {
-            parent: here,
+            parent: Some(parent),
             cause,
             request: None,
             description,
@@ -302,9 +332,8 @@ impl LabSession {
     /// Marks the moments on the way to the current moment, from the first violation of a promised
     /// property on.
     fn mark_violations(&mut self) {
-        let violated = self.shown.violation_moments.iter();
-        let counted = violated.filter(|(property, _)| self.is_promised(*property));
-        let Some(first) = counted.map(|(_, moment)| *moment).min() else { return };
+        let counted = self.shown.violations.iter().filter(|it| self.is_promised(it.property));
+        let Some(first) = counted.map(|it| it.moment).min() else { return };
         for place in self.moments_to(self.current_moment) {
             if place >= first {
                 self.moments[place].violated = true;
@@ -315,40 +344,60 @@ impl LabSession {
     /// Returns the index of the first moment at which the violation of `property` has occurred.
     /// Returns `None` if the property is not violated at the current moment.
     pub(crate) fn moment_of_violation(&self, property: Property) -> Option<usize> {
-        let mut located = self.shown.violation_moments.iter();
-        located.find(|(violated, _)| *violated == property).map(|(_, moment)| *moment)
+        self.shown.violations.iter().find(|it| it.property == property).map(|it| it.moment)
     }
 
-    /// Finds the moment of each violation in the report of the current moment.
-    fn locate_violations(&mut self, deadline: &Deadline) {
+    /// Finds the moment of each violation in the report of the current moment. `known` contains the
+    /// violations at another moment. A violation that has occurred on the way to both moments is
+    /// not searched again. Returns an error if the deadline has passed.
+    fn locate_violations(
+        &self,
+        known: &[LocatedViolation],
+        deadline: &Deadline,
+    ) -> Result<Vec<LocatedViolation>, String> {
+        let line = self.moments_to(self.current_moment);
         let findings = self.shown.report.findings.iter();
         let violated = findings.filter(|it| it.judgement == Judgement::Violated);
-        let located = violated.filter_map(|finding| {
-            let violation = finding.violation.as_ref()?;
-            Some((finding.property, self.locate_violation(finding.property, violation, deadline)))
+        let found = violated.filter_map(|it| Some((it.property, it.violation.as_ref()?)));
+        let located = found.map(|(property, violation)| {
+            let is_same = |it: &&LocatedViolation| {
+                (it.property, &it.violation) == (property, violation) && line.contains(&it.moment)
+            };
+            let moment = match known.iter().find(is_same) {
+                Some(known) => known.moment,
+                None => self.locate_violation(property, violation, &line, deadline)?,
+            };
+            Ok(LocatedViolation { property, violation: violation.clone(), moment })
         });
-        self.shown.violation_moments = located.collect();
+        located.collect()
     }
 
     /// Returns the index of the first moment at which `violation` has occurred. The search covers
-    /// the moments from the beginning of the run to the current moment. If no record of the trace
-    /// shows the violation, the search uses its time. If that fails, the result is the current
-    /// moment.
+    /// the moments from the beginning of the run to the current moment, which are in `line`. If no
+    /// record of the trace shows the violation, the search uses its time. If that fails, the result
+    /// is the current moment. Returns an error if the deadline has passed.
     fn locate_violation(
         &self,
         property: Property,
         violation: &FirstViolation,
+        line: &[usize],
         deadline: &Deadline,
-    ) -> usize {
-        let line = self.moments_to(self.current_moment);
-        let candidates = self.moments_with_records_of(violation, &line);
+    ) -> Result<usize, String> {
+        let candidates = self.moments_with_records_of(violation, line);
         let Some((last, earlier)) = candidates.split_last() else {
             let by_time = line.iter().find(|place| self.moments[**place].time >= violation.time);
-            return by_time.copied().unwrap_or(self.current_moment);
+            return Ok(by_time.copied().unwrap_or(self.current_moment));
         };
         // The process took several steps at this time. Repeats the run up to some of them.
-        let is_before = |place: &usize| !self.is_violated_at(*place, property, violation, deadline);
-        earlier.get(earlier.partition_point(is_before)).copied().unwrap_or(*last)
+        let (mut from, mut to) = (0, earlier.len());
+        while from < to {
+            let middle = from.midpoint(to);
+            match self.is_violated_at(earlier[middle], property, violation, deadline)? {
+                true => to = middle,
+                false => from = middle + 1,
+            }
+        }
+        Ok(earlier.get(from).copied().unwrap_or(*last))
     }
 
     /// Returns those moments of `line` whose records contain a record of the process and the time
@@ -367,7 +416,7 @@ impl LabSession {
         moments
     }
 
-    /// Returns true if the report at a moment contains this violation. Returns false if the run
+    /// Returns true if the report at a moment contains this violation. Returns an error if the run
     /// cannot be repeated up to the moment before the deadline.
     fn is_violated_at(
         &self,
@@ -375,13 +424,12 @@ impl LabSession {
         property: Property,
         violation: &FirstViolation,
         deadline: &Deadline,
-    ) -> bool {
+    ) -> Result<bool, String> {
         let (path, stay) = (self.path(moment), RunContinuation::Steps(0));
         let view = replay_path(&self.run, &path, &stay, &mut Vec::new(), deadline);
-        view.is_ok_and(|view| {
-            let mut findings = view.report.findings.iter();
-            findings.any(|it| it.property == property && it.violation.as_ref() == Some(violation))
-        })
+        let view = view.map_err(ReplayError::description)?;
+        let mut findings = view.report.findings.iter();
+        Ok(findings.any(|it| it.property == property && it.violation.as_ref() == Some(violation)))
     }
 }
 

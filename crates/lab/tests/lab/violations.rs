@@ -1,6 +1,8 @@
 //! Tests of the moments at which violations occur.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use crate::support::send;
 use serde::{Deserialize, Serialize};
@@ -8,7 +10,10 @@ use serde_json::{Value, json};
 use tenure_algorithms::mutex::{RicartAgrawala, ricart_agrawala};
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{Algorithm, Effects, Fence, Group, ProcessId, Protocol, labelled};
-use tenure_lab::{Lab, NodeLayout, RunSource, RunSpec, SimulationEngine};
+use tenure_lab::{
+    Deadline, Engine, Lab, MomentView, NodeLayout, ReachedMoment, RunContinuation, RunSource,
+    RunSpec, SimulationEngine, Transition,
+};
 use tenure_sim::{
     Distribution, EntriesPerProcess, LockWorkload, RequestPattern, Settings, Simulation, Workload,
 };
@@ -50,7 +55,37 @@ impl Protocol for Open {
     fn on_message(&mut self, _: ProcessId, _: Message, _: &mut impl Effects<Self>) {}
 }
 
-struct OpenSource;
+/// Engine that counts the replays. If `is_late` is true, it refuses every replay that does not
+/// continue the run, as after a deadline.
+struct CountingEngine {
+    run: SimulationEngine<Open>,
+    counts: Counts,
+}
+
+#[derive(Clone, Default)]
+struct Counts {
+    replays: Arc<AtomicUsize>,
+    is_late: Arc<AtomicBool>,
+}
+
+impl Engine for CountingEngine {
+    fn replay_and_advance(
+        &self,
+        path: &[Transition],
+        advance: &RunContinuation,
+        reached: &mut Vec<ReachedMoment>,
+        deadline: &Deadline,
+    ) -> Result<MomentView, String> {
+        self.counts.replays.fetch_add(1, Ordering::SeqCst);
+        if *advance == RunContinuation::Steps(0) && self.counts.is_late.load(Ordering::SeqCst) {
+            return Err("this takes too long".to_owned());
+        }
+        self.run.replay_and_advance(path, advance, reached, deadline)
+    }
+}
+
+#[derive(Default)]
+struct OpenSource(Counts);
 
 impl RunSource for OpenSource {
     fn algorithms(&self) -> Value {
@@ -73,7 +108,10 @@ impl RunSource for OpenSource {
             replay: None,
             interventions: Vec::new(),
             steps: 0,
-            engine: Box::new(SimulationEngine::new(Simulation::<Open>::new((), settings))),
+            engine: Box::new(CountingEngine {
+                run: SimulationEngine::new(Simulation::<Open>::new((), settings)),
+                counts: self.0.clone(),
+            }),
         })
     }
 
@@ -88,19 +126,27 @@ fn post(at: SocketAddr, what: &str, body: &Value) -> Value {
     serde_json::from_str(&answer.body).unwrap()
 }
 
+/// Starts a lab and a session in which the first process has entered.
+async fn serve(source: OpenSource) -> SocketAddr {
+    let server = Server::bind([127, 0, 0, 1].into(), 0).await.unwrap();
+    let at = server.address();
+    tokio::spawn(Lab::new(source).serve(server, std::future::pending()));
+    post(at, "", &json!({ "words": "open" }));
+    post(at, "/1/step", &json!({ "steps": 1 }));
+    at
+}
+
+/// Returns the moment at which mutual exclusion is violated.
+fn moment(view: &Value) -> Value {
+    let verdicts = view["verdicts"].as_array().unwrap();
+    let mut exclusion = verdicts.iter().filter(|it| it["property"] == "mutual-exclusion");
+    exclusion.next().unwrap()["moment"].clone()
+}
+
 /// A process boots, enters and crashes at the same time. The violation occurs when it enters.
 #[tokio::test(flavor = "multi_thread")]
 async fn violation_has_the_moment_of_its_step() {
-    let server = Server::bind([127, 0, 0, 1].into(), 0).await.unwrap();
-    let at = server.address();
-    tokio::spawn(Lab::new(OpenSource).serve(server, std::future::pending()));
-    post(at, "", &json!({ "words": "open" }));
-    post(at, "/1/step", &json!({ "steps": 1 }));
-    let moment = |view: &Value| {
-        let verdicts = view["verdicts"].as_array().unwrap();
-        let mut exclusion = verdicts.iter().filter(|it| it["property"] == "mutual-exclusion");
-        exclusion.next().unwrap()["moment"].clone()
-    };
+    let at = serve(OpenSource::default()).await;
     let ask = json!({ "ask": { "process": 2, "command": "enter" } });
     let entered = post(at, "/1/act", &ask);
     assert_eq!((&entered["time"], moment(&entered)), (&json!(0.0), entered["moment"].clone()));
@@ -113,4 +159,29 @@ async fn violation_has_the_moment_of_its_step() {
         tree.iter().find(|it| it["moment"] == *place).unwrap()["violated"].clone()
     };
     assert_eq!([&json!(0), &entered["moment"]].map(violated), [false, true]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn later_action_does_not_search_known_violation_again() {
+    let counts = Counts::default();
+    let at = serve(OpenSource(counts.clone())).await;
+    let entered = post(at, "/1/act", &json!({ "ask": { "process": 2, "command": "enter" } }));
+    let before = counts.replays.load(Ordering::SeqCst);
+    let crashed = post(at, "/1/act", &json!({ "crash": 2 }));
+    assert_eq!(moment(&crashed), entered["moment"]);
+    assert_eq!(counts.replays.load(Ordering::SeqCst), before + 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn deadline_during_search_for_violation_changes_nothing() {
+    let counts = Counts::default();
+    let at = serve(OpenSource(counts.clone())).await;
+    let ask = json!({ "ask": { "process": 2, "command": "enter" } });
+    counts.is_late.store(true, Ordering::SeqCst);
+    let refused = send(at, "POST /api/sessions/1/act", &ask.to_string());
+    assert_eq!(refused.status, 400, "{}", refused.body);
+    assert!(refused.body.contains("this takes too long"), "{}", refused.body);
+    counts.is_late.store(false, Ordering::SeqCst);
+    let entered = post(at, "/1/act", &ask);
+    assert_eq!((&entered["moment"], moment(&entered)), (&json!(2), json!(2)));
 }
