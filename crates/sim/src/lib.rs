@@ -65,7 +65,7 @@ pub use settings::{
     DetectorSettings, GroupSizeCondition, Instrumentation, NetworkSettings, RunLimits, Settings,
     TimeSettings,
 };
-pub use shrink::{ShrunkRun, shrink};
+pub use shrink::{CandidateResult, ShrunkRun, shrink};
 pub use sim::{RunError, Simulation};
 pub use steer::interactive_run::{
     InFlightMessage, InteractiveRun, InteractiveStepError, Intervention, InterventionError,

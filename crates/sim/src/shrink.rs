@@ -21,6 +21,19 @@ pub struct ShrunkRun {
     pub runs: usize,
 }
 
+/// Result of running one candidate of [`shrink`].
+#[derive(Clone, Debug, PartialEq)]
+pub enum CandidateResult {
+    /// The run fails in the way that the caller looks for.
+    Fails(Box<Report>),
+    /// The run does not fail in this way.
+    Passes,
+    /// The settings cannot be run, with any seed.
+    CannotRun,
+    /// The caller stops the search. The candidate was not run.
+    Stopped,
+}
+
 /// Largest seed that the search tries. The search runs each candidate with the candidate's own seed
 /// first, and then with the seeds from 1 to this maximum.
 const SEEDS: u64 = 32;
@@ -28,21 +41,21 @@ const SEEDS: u64 = 32;
 /// Searches for a smaller failing run: fewer processes, entries and faults, simpler delays, a
 /// smaller seed.
 ///
-/// `fails` runs the settings that it receives. If the run fails in the way that the caller looks
-/// for, `fails` returns the report. Otherwise, or if the settings cannot be run, `fails` returns
-/// `None`. The search calls `fails` only for valid settings, at most `max_runs` times, but at least
-/// once, for the given settings. If the run with the given settings does not fail, `shrink` returns
-/// `None`.
+/// `run` runs the settings that it receives. The search calls `run` only for valid settings, at
+/// most `max_runs` times, but at least once, for the given settings. It does not repeat settings
+/// that cannot be run with other seeds. If `run` returns [`CandidateResult::Stopped`], the search
+/// ends with the smallest run so far. If the run with the given settings does not fail, `shrink`
+/// returns `None`.
 ///
 /// A smaller group draws other random numbers, so each candidate is tried with several seeds. The
 /// result is therefore another run that fails in the same way, and not a part of the given run.
 pub fn shrink(
     settings: &Settings,
     max_runs: usize,
-    mut fails: impl FnMut(&Settings) -> Option<Report>,
+    mut run: impl FnMut(&Settings) -> CandidateResult,
 ) -> Option<ShrunkRun> {
-    let report = fails(settings)?;
-    let mut best = ShrunkRun { settings: settings.clone(), report, runs: 1 };
+    let CandidateResult::Fails(report) = run(settings) else { return None };
+    let mut best = ShrunkRun { settings: settings.clone(), report: *report, runs: 1 };
     'smaller: loop {
         let candidates = smaller(&best.settings).into_iter();
         for candidate in candidates.filter(|candidate| candidate.check().is_ok()) {
@@ -52,23 +65,30 @@ pub fn shrink(
                 }
                 best.runs += 1;
                 let candidate = Settings { seed, ..candidate.clone() };
-                if let Some(report) = fails(&candidate) {
-                    best = ShrunkRun { settings: candidate, report, runs: best.runs };
-                    continue 'smaller;
+                match run(&candidate) {
+                    CandidateResult::Fails(report) => {
+                        let runs = best.runs;
+                        best = ShrunkRun { settings: candidate, report: *report, runs };
+                        continue 'smaller;
+                    }
+                    CandidateResult::Passes => {}
+                    CandidateResult::CannotRun => break,
+                    CandidateResult::Stopped => return Some(best),
                 }
             }
         }
-        return Some(small_seed(best, max_runs, &mut fails));
+        return Some(small_seed(best, max_runs, &mut run));
     }
 }
 
 /// Runs the settings of `best` with the seeds that are below the seed of `best` and below
 /// [`SEEDS`], in ascending order from 1. Returns the first run that fails. Returns `best` if none
-/// of these runs fails, or if the number of runs has reached `max_runs`.
+/// of these runs fails, if the number of runs has reached `max_runs`, or if the caller stops the
+/// search.
 fn small_seed(
     mut best: ShrunkRun,
     max_runs: usize,
-    fails: &mut impl FnMut(&Settings) -> Option<Report>,
+    run: &mut impl FnMut(&Settings) -> CandidateResult,
 ) -> ShrunkRun {
     for seed in 1..best.settings.seed.min(SEEDS) {
         if best.runs >= max_runs {
@@ -76,8 +96,12 @@ fn small_seed(
         }
         best.runs += 1;
         let settings = Settings { seed, ..best.settings.clone() };
-        if let Some(report) = fails(&settings) {
-            return ShrunkRun { settings, report, runs: best.runs };
+        match run(&settings) {
+            CandidateResult::Fails(report) => {
+                return ShrunkRun { settings, report: *report, runs: best.runs };
+            }
+            CandidateResult::Passes => {}
+            CandidateResult::CannotRun | CandidateResult::Stopped => break,
         }
     }
     best

@@ -9,10 +9,10 @@ use crate::common::runs::{crash, crash_and_recover, is_violated, parsed, seeded,
 use crate::common::{Extrema, Permission, Ring, Rule};
 use tenure_algorithms::election::chang_roberts;
 use tenure_sim::{
-    AutomaticRecovery, BackgroundTraffic, Chance, CrashTrigger, Distribution, EndReason,
-    EntriesPerProcess, Fault, Judgement, Latency, LockWorkload, Moments, ProcessConfigs, Random,
-    RecoveredState, RecoveryOption, RequestPattern, RunControls, RunStatistics, Settings,
-    SettingsError, Simulation, Workload, replay_command, run_parallel, shrink, theory,
+    AutomaticRecovery, BackgroundTraffic, CandidateResult, Chance, CrashTrigger, Distribution,
+    EndReason, EntriesPerProcess, Fault, Judgement, Latency, LockWorkload, Moments, ProcessConfigs,
+    Random, RecoveredState, RecoveryOption, RequestPattern, RunControls, RunStatistics, Settings,
+    SettingsError, ShrunkRun, Simulation, Workload, replay_command, run_parallel, shrink, theory,
 };
 use tenure_trace::{RecordKind, RecordableProtocol};
 
@@ -134,19 +134,57 @@ fn shrinks_failing_seed() {
     settings.network.latency = Distribution::exponential_units(3).into();
     settings.network.duplication = Chance::with_probability(0.05);
     settings.network.loss = Chance::with_probability(0.0001);
-    let fails = |settings: &Settings| {
+    let run = |settings: &Settings| {
         let report = Simulation::<Ring>::new((), settings.clone()).run().unwrap();
-        is_violated(&report, "mutual-exclusion").then_some(report)
+        match is_violated(&report, "mutual-exclusion") {
+            true => CandidateResult::Fails(Box::new(report)),
+            false => CandidateResult::Passes,
+        }
     };
     let large = |seed| Settings { seed, ..settings.clone() };
-    let seed = (1000..2000).find(|seed| fails(&large(*seed)).is_some()).expect("some seed fails");
-    let shrunk = shrink(&large(seed), 5_000, fails).expect("it was just seen to fail");
+    let fails = |seed: &u64| run(&large(*seed)) != CandidateResult::Passes;
+    let seed = (1000..2000).find(fails).expect("some seed fails");
+    let shrunk = shrink(&large(seed), 5_000, run).expect("it was just seen to fail");
     assert!(shrunk.settings.size == 2, "{:?}", shrunk.settings);
     assert!(shrunk.report.metrics.entry_count <= 4, "{:?}", shrunk.settings);
     assert!(shrunk.settings.seed <= 32, "{:?}", shrunk.settings);
     assert_eq!(shrunk.settings.network.loss, Chance::NEVER);
-    assert_eq!(fails(&shrunk.settings), Some(shrunk.report));
-    assert_eq!(shrink(&Settings::new(3), 10, fails), None);
+    assert_eq!(run(&shrunk.settings), CandidateResult::Fails(Box::new(shrunk.report)));
+    assert_eq!(shrink(&Settings::new(3), 10, run), None);
+}
+
+/// Returns the result of shrinking a run that fails, and the settings of all candidates. `run`
+/// returns the results of the candidates after the given settings.
+fn shrink_with(run: impl Fn(&Settings) -> CandidateResult) -> (ShrunkRun, Vec<Settings>) {
+    let settings = Settings { workload: Workload::entries(5), ..Settings::new(7) };
+    let report = Simulation::<Ring>::new((), settings.clone()).run().unwrap();
+    let mut tried = Vec::new();
+    let shrunk = shrink(&settings, usize::MAX, |candidate| {
+        tried.push(candidate.clone());
+        match tried.len() {
+            1 => CandidateResult::Fails(Box::new(report.clone())),
+            _ => run(candidate),
+        }
+    });
+    (shrunk.expect("the given run fails"), tried)
+}
+
+#[test]
+fn caller_stops_shrinking() {
+    let (shrunk, tried) = shrink_with(|_| CandidateResult::Stopped);
+    assert_eq!(tried.len(), 2);
+    assert_eq!(shrunk.settings, tried[0]);
+}
+
+#[test]
+fn shrinking_tries_settings_that_cannot_run_only_once() {
+    let (_, tried) = shrink_with(|candidate| match candidate.size {
+        3 => CandidateResult::CannotRun,
+        _ => CandidateResult::Passes,
+    });
+    let count = |size| tried.iter().filter(|candidate| candidate.size == size).count();
+    assert_eq!(count(3), 1);
+    assert!(count(6) > 1);
 }
 
 #[test]

@@ -5,8 +5,8 @@ use std::ops::ControlFlow;
 
 use tenure_core::Property;
 use tenure_sim::{
-    EndReason, Finding, Judgement, Moments, Report, RunControls, RunStatistics, Settings,
-    run_parallel, settings_without_option, shrink,
+    CandidateResult, EndReason, Finding, Judgement, Moments, Report, RunControls, RunStatistics,
+    Settings, run_parallel, settings_without_option, shrink,
 };
 
 use super::plan::{SimulationPlan, TraceFile};
@@ -222,20 +222,25 @@ impl SimulationPlan {
         let stop = interrupt::flag();
         let settings = self.settings_for_seed(seed);
         let found = shrink(&settings, usize::MAX, |candidate| {
-            if attempts >= MAX_SHRINK_ATTEMPTS
-                || events > MAX_SHRINK_EVENTS
-                || interrupt::is_interrupted()
-                || !self.can_replay(candidate)
-            {
-                return None;
+            let is_limit_reached = attempts >= MAX_SHRINK_ATTEMPTS || events > MAX_SHRINK_EVENTS;
+            if is_limit_reached || interrupt::is_interrupted() {
+                return CandidateResult::Stopped;
+            }
+            if !self.can_replay(candidate) {
+                return CandidateResult::CannotRun;
             }
             let controls = RunControls::new().stopped_by(&stop);
             // Settings that do not meet the assumptions of the algorithm are not run, and are no
             // attempt.
-            let report = self.simulate_run(candidate.clone(), None, controls).ok()?;
+            let Ok(report) = self.simulate_run(candidate.clone(), None, controls) else {
+                return CandidateResult::CannotRun;
+            };
             attempts += 1;
             events += report.metrics.events;
-            (report.judgement(property.name()) == Some(Judgement::Violated)).then_some(report)
+            match report.judgement(property.name()) {
+                Some(Judgement::Violated) => CandidateResult::Fails(Box::new(report)),
+                _ => CandidateResult::Passes,
+            }
         })?;
         (found.settings != settings).then(|| self.replay_command(&found.settings))
     }
