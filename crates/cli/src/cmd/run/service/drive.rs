@@ -270,7 +270,12 @@ impl Run<'_> {
             let is_ready = |step: TimedFaultAction| {
                 !self.target_indices(step).is_empty() || passed >= step.at + START_TIMEOUT / 4
             };
-            let Some(step) = steps.take_ready(passed, is_ready) else { return Ok(()) };
+            let has_fault = |step: TimedFaultAction| {
+                let mut indices = self.target_indices(step).into_iter();
+                indices.any(|index| self.members.has_fault(index, step.kind))
+            };
+            let next = steps.take_ready(passed, is_ready, has_fault);
+            let Some(step) = next else { return Ok(()) };
             self.perform(step).await?;
         }
     }

@@ -233,16 +233,19 @@ impl Members {
     /// If several leaders had a fault, returns the last one whose fault has not ended. If all these
     /// faults have ended, returns the last of these leaders.
     fn faulty_leader(&self, kind: FaultAction) -> Option<usize> {
-        let is_faulty = |index: &&usize| {
-            let member = &self.members[**index];
-            match kind {
-                FaultAction::Restart => member.child.is_none(),
-                FaultAction::Resume => member.is_suspended,
-                FaultAction::FreeDisk => member.cannot_write,
-                _ => member.flush.is_some(),
-            }
-        };
+        let is_faulty = |index: &&usize| self.has_fault(**index, kind);
         self.former_leaders.iter().rfind(is_faulty).or(self.former_leaders.last()).copied()
+    }
+
+    /// Returns true if the member with this index has the fault that an action of this kind ends.
+    pub(super) fn has_fault(&self, index: usize, kind: FaultAction) -> bool {
+        let member = &self.members[index];
+        match kind {
+            FaultAction::Restart => member.child.is_none(),
+            FaultAction::Resume => member.is_suspended,
+            FaultAction::FreeDisk => member.cannot_write,
+            _ => member.flush.is_some(),
+        }
     }
 
     /// Replaces the current partitions. Data then passes only between members that are on the same

@@ -6,7 +6,8 @@ use super::plan::{FaultAction, ServiceRunPlan, TimedFaultAction};
 use crate::cmd::run::schedule::FaultTarget;
 
 /// Steps that are not performed yet, in the order of their times. A step whose leader is not known
-/// waits. Steps on certain members do not wait for it.
+/// waits. Steps on certain members do not wait for it, except a step that may end the fault that
+/// the waiting step starts.
 #[derive(Debug)]
 pub(super) struct StepQueue(Vec<QueuedStep>);
 
@@ -41,17 +42,25 @@ impl StepQueue {
     /// since the start of the run. `is_ready` returns false for a step whose target is not known
     /// yet. Such a step stays in the queue, and so do the steps behind it that concern the leader,
     /// because the order of faults of the leader matters.
+    ///
+    /// `has_fault` returns true if a target of a step has the fault that the step ends. Otherwise,
+    /// the step probably ends the fault of the leader that is not known yet, and also waits.
     pub(super) fn take_ready(
         &mut self,
         passed: Duration,
         is_ready: impl Fn(TimedFaultAction) -> bool,
+        has_fault: impl Fn(TimedFaultAction) -> bool,
     ) -> Option<TimedFaultAction> {
+        let depends_on_leader = |queued: &QueuedStep| {
+            let ends_fault = queued.step.kind.is_member_fault_end();
+            queued.concerns_leader || (ends_fault && !has_fault(queued.step))
+        };
         let mut is_leader_awaited = false;
         for (place, queued) in self.0.iter().enumerate() {
             if queued.step.at > passed {
                 return None;
             }
-            if is_leader_awaited && queued.concerns_leader {
+            if is_leader_awaited && depends_on_leader(queued) {
                 continue;
             }
             if is_ready(queued.step) {
@@ -69,27 +78,49 @@ mod tests {
 
     use super::*;
 
+    const FIRST: FaultTarget = FaultTarget::Process(ProcessId(0));
+
+    fn step(seconds: u64, target: FaultTarget, kind: FaultAction) -> TimedFaultAction {
+        TimedFaultAction { at: Duration::from_secs(seconds), target, kind }
+    }
+
+    fn queue(steps: &[TimedFaultAction]) -> StepQueue {
+        StepQueue::new(&ServiceRunPlan { steps: steps.to_vec(), ..Default::default() })
+    }
+
+    fn has_no_leader(step: TimedFaultAction) -> bool {
+        step.target != FaultTarget::Leader
+    }
+
     #[test]
     fn unknown_leader_delays_only_steps_that_concern_it() {
-        let step = |seconds, target, kind| {
-            let at = Duration::from_secs(seconds);
-            TimedFaultAction { at, target, kind }
-        };
-        let first = FaultTarget::Process(ProcessId(0));
         let kill = step(1, FaultTarget::Leader, FaultAction::Kill);
-        let suspend = step(2, first, FaultAction::Suspend);
+        let suspend = step(2, FIRST, FaultAction::Suspend);
         let restart = step(2, FaultTarget::All, FaultAction::Restart);
-        let resume = step(3, first, FaultAction::Resume);
-        let plan =
-            ServiceRunPlan { steps: vec![kill, suspend, restart, resume], ..Default::default() };
-        let mut queue = StepQueue::new(&plan);
-        let has_no_leader = |step: TimedFaultAction| step.target != FaultTarget::Leader;
-        assert_eq!(queue.take_ready(Duration::from_secs(2), has_no_leader), Some(suspend));
-        assert_eq!(queue.take_ready(Duration::from_secs(2), has_no_leader), None);
-        assert_eq!(queue.next_time(), Some(kill.at));
-        assert_eq!(queue.take_ready(Duration::from_secs(3), has_no_leader), Some(resume));
-        let mut rest = std::iter::from_fn(|| queue.take_ready(Duration::from_secs(3), |_| true));
-        assert_eq!([rest.next(), rest.next(), rest.next()], [Some(kill), Some(restart), None]);
-        assert_eq!(queue.next_time(), None);
+        let resume = step(3, FIRST, FaultAction::Resume);
+        let mut queue = queue(&[kill, suspend, restart, resume]);
+        let is_suspended = |step: TimedFaultAction| step == resume;
+        let mut take = |seconds, is_ready: &dyn Fn(TimedFaultAction) -> bool| {
+            let next = queue.take_ready(Duration::from_secs(seconds), is_ready, is_suspended);
+            (next, queue.next_time())
+        };
+        assert_eq!(take(2, &has_no_leader), (Some(suspend), Some(kill.at)));
+        assert_eq!(take(2, &has_no_leader), (None, Some(kill.at)));
+        assert_eq!(take(3, &has_no_leader), (Some(resume), Some(kill.at)));
+        assert_eq!(take(3, &|_| true), (Some(kill), Some(restart.at)));
+        assert_eq!(take(3, &|_| true), (Some(restart), None));
+        assert_eq!(take(3, &|_| true), (None, None));
+    }
+
+    /// The unknown leader is the member that is restarted later.
+    #[test]
+    fn restart_of_running_member_waits_for_kill_of_leader() {
+        let kill = step(2, FaultTarget::Leader, FaultAction::Kill);
+        let restart = step(4, FIRST, FaultAction::Restart);
+        let mut queue = queue(&[kill, restart]);
+        let now = Duration::from_secs(5);
+        assert_eq!(queue.take_ready(now, has_no_leader, |_| false), None);
+        assert_eq!(queue.take_ready(now, |_| true, |_| false), Some(kill));
+        assert_eq!(queue.take_ready(now, |_| true, |_| true), Some(restart));
     }
 }
