@@ -51,10 +51,13 @@ fn round_trips<T: FromStr + fmt::Display + PartialEq>(value: &T) -> bool {
     value.to_string().parse().is_ok_and(|read: T| read == *value)
 }
 
-/// Returns the distributions of all durations that have an option.
+/// Returns the distributions of all durations that have an option. Of successive links with the
+/// same latency, the result contains only the first.
 fn durations(settings: &Settings) -> Vec<Distribution> {
     let mut durations: Vec<Distribution> =
         settings.network.latency.link_distributions().copied().collect();
+    // The caller formats and parses each duration, and a large group has many links.
+    durations.dedup();
     durations.push(settings.time.step);
     durations.extend(settings.detector.map(|detector| detector.delay));
     if let Some(locking) = &settings.workload.locking {
@@ -87,7 +90,16 @@ mod tests {
     use super::*;
     use crate::settings::distribution::MAX_TIME;
     use crate::settings::fault::CrashTrigger;
+    use crate::settings::latency::Latency;
     use crate::settings::workload::Workload;
+
+    #[test]
+    fn lists_successive_equal_latencies_once() {
+        let mut settings = Settings::new(30);
+        let alike = durations(&settings).len();
+        settings.network.latency = Latency::Links(vec![Distribution::units(1); 900].into());
+        assert_eq!(durations(&settings).len(), alike);
+    }
 
     #[test]
     fn names_each_setting_without_option() {
