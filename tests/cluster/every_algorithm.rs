@@ -34,8 +34,14 @@ fn counts(entries: u64, line: &str) -> usize {
     // last until that time.
     let report = run_report(&format!("--nodes 5 --entries {entries} --no-faults {line}"), 0);
     assert_eq!(report["crashes"], 0, "{line}: {report:#}");
-    assert_eq!(report["counter"]["found"], 5 * entries, "{line}: {report:#}");
+    assert_eq!(report["entries"], 5 * entries, "{line}: {report:#}");
     assert_eq!(report["counter"]["lost"], 0, "{line}: {report:#}");
+    assert_eq!(report["counter"]["found"], report["counter"]["expected"], "{line}: {report:#}");
+    // On a loaded machine, a lease may end before its holder has updated the counter. The holder
+    // then makes no update.
+    if !line.contains("lease") && !line.contains("coordinated:") {
+        assert_eq!(report["counter"]["found"], 5 * entries, "{line}: {report:#}");
+    }
     assert_eq!(report["violations"], 0, "{line}: {report:#}");
     report["elections"].as_array().unwrap().len()
 }
