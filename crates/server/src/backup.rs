@@ -243,8 +243,8 @@ pub(crate) fn create_restored_directory(
     restored
 }
 
-/// Returns true for a failure to write files. All other errors mean that the files belong to another
-/// process.
+/// Returns true for a failure to write files. All other errors mean that the files belong to
+/// another process.
 fn is_write_failure(error: &BackupError) -> bool {
     matches!(
         error,
