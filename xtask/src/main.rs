@@ -3,6 +3,7 @@
 
 mod attack;
 mod book;
+mod demonstration;
 mod docs;
 mod expect;
 mod page;

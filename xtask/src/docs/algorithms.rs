@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::command::{TenureCommand, as_list, as_text};
 use super::fault_matrix::RowSample;
 use super::{checker_only, fault_matrix, stabilization};
+use crate::demonstration::Demonstration;
 use crate::parallel::parallel_map;
 
 const HEAD: &str = "\
@@ -183,7 +184,7 @@ fn variant_row(
     algorithm: &str,
     variant: &Value,
 ) -> Result<Vec<String>, String> {
-    let (name, options) = (as_text(&variant["name"]), as_text(&variant["shown_by"]));
+    let name = as_text(&variant["name"]);
     let sound = if variant["sound"] == true { "sound" } else { "wrong" };
     let mut row = vec![
         format!("`{name}`"),
@@ -192,20 +193,13 @@ fn variant_row(
         sound.into(),
         as_text(&variant["verdict"]).into(),
     ];
-    if options.is_empty() {
+    let Some(demonstration) = Demonstration::of(algorithm, variant) else {
         row.extend([String::new(), String::new()]);
         return Ok(row);
-    }
-    let (verb, options) = match options.strip_prefix("simulate ") {
-        Some(options) => ("simulate", options),
-        None => ("check", options),
     };
-    let check = match options.contains("--variant") {
-        true => format!("{verb} {algorithm} {options}"),
-        false => format!("{verb} {algorithm} --variant {name} {options}"),
-    };
+    let check = demonstration.command();
     let report = command.json_output(&check)?;
-    if verb == "simulate" {
+    if demonstration.verb == "simulate" {
         let found = as_list(&report["violations"]).first().map(|it| as_text(&it["property"]));
         let property = found.ok_or_else(|| format!("tenure {check} shows no violation"))?;
         row.extend([format!("`tenure {check}`"), format!("{property} violated")]);

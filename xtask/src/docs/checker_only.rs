@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::algorithms::markdown_table;
 use super::command::{TenureCommand, as_list, as_text};
+use crate::demonstration::Demonstration;
 use crate::parallel::parallel_map;
 
 const ABOUT_LOCKS: &str = "\
@@ -85,12 +86,13 @@ fn mistakes(command: &TenureCommand) -> Result<String, String> {
 
 fn mistake(name: &str, variant: &Value) -> Vec<String> {
     let of = |key: &str| as_text(&variant[key]).to_owned();
-    let own = format!("tenure check {name} --variant {} {}", of("name"), of("shown_by"));
+    let demonstration = Demonstration::of(name, variant);
+    let command = demonstration.map_or_else(String::new, |it| format!("`tenure {}`", it.command()));
     vec![
         format!("`{}`", of("name")),
         format!("`{name}`"),
         of("description"),
         of("verdict"),
-        format!("`{own}`"),
+        command,
     ]
 }

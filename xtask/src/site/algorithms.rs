@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 
 use super::{fragment::encode_fragment, template};
+use crate::demonstration::Demonstration;
 use crate::page::escape;
 
 const SIZE: u32 = 5;
@@ -109,17 +110,12 @@ fn variants(name: &str, card: &Value) -> String {
     }
     let row = |variant: &&Value| {
         let own = text(&variant["name"]);
-        let shown = variant["shown_by"].as_str().filter(|words| !words.is_empty());
-        let link = shown.map_or_else(String::new, |words| {
-            let (view, label, options) = match words.strip_prefix("simulate ") {
-                Some(options) => ("run", "Run it", options),
-                None => ("check", "Check it", words),
+        let link = Demonstration::of(name, variant).map_or_else(String::new, |it| {
+            let (view, label) = match it.verb {
+                "simulate" => ("run", "Run it"),
+                _ => ("check", "Check it"),
             };
-            let selection = match options.contains("--variant") {
-                true => String::new(),
-                false => format!("--variant {own} "),
-            };
-            let line = encode_fragment(&format!("{name} {selection}{options}"));
+            let line = encode_fragment(&it.arguments);
             format!(" <a href=\"../page.html#{view}={line}\">{label}</a>")
         });
         let description = escape(&text(&variant["description"]));
