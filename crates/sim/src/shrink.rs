@@ -16,8 +16,8 @@ pub struct ShrunkRun {
     pub settings: Settings,
     /// Report of the run.
     pub report: Report,
-    /// Number of settings that the search has tried, including the given ones. Settings that are
-    /// invalid do not count, because they are not run.
+    /// Number of settings that the search has run, including the given ones. Settings that are
+    /// invalid or cannot be run do not count.
     pub runs: usize,
 }
 
@@ -41,9 +41,9 @@ const SEEDS: u64 = 32;
 /// Searches for a smaller failing run: fewer processes, entries and faults, simpler delays, a
 /// smaller seed.
 ///
-/// `run` runs the settings that it receives. The search calls `run` only for valid settings, at
-/// most `max_runs` times, but at least once, for the given settings. It does not repeat settings
-/// that cannot be run with other seeds. If `run` returns [`CandidateResult::Stopped`], the search
+/// `run` runs the settings that it receives. The search calls `run` only for valid settings. It
+/// runs at most `max_runs` settings, but at least the given ones. It does not repeat settings that
+/// cannot be run with other seeds. If `run` returns [`CandidateResult::Stopped`], the search
 /// ends with the smallest run so far. If the run with the given settings does not fail, `shrink`
 /// returns `None`.
 ///
@@ -63,15 +63,14 @@ pub fn shrink(
                 if best.runs >= max_runs {
                     return Some(best);
                 }
-                best.runs += 1;
                 let candidate = Settings { seed, ..candidate.clone() };
                 match run(&candidate) {
                     CandidateResult::Fails(report) => {
-                        let runs = best.runs;
+                        let runs = best.runs + 1;
                         best = ShrunkRun { settings: candidate, report: *report, runs };
                         continue 'smaller;
                     }
-                    CandidateResult::Passes => {}
+                    CandidateResult::Passes => best.runs += 1,
                     CandidateResult::CannotRun => break,
                     CandidateResult::Stopped => return Some(best),
                 }
@@ -94,13 +93,12 @@ fn small_seed(
         if best.runs >= max_runs {
             break;
         }
-        best.runs += 1;
         let settings = Settings { seed, ..best.settings.clone() };
         match run(&settings) {
             CandidateResult::Fails(report) => {
-                return ShrunkRun { settings, report: *report, runs: best.runs };
+                return ShrunkRun { settings, report: *report, runs: best.runs + 1 };
             }
-            CandidateResult::Passes => {}
+            CandidateResult::Passes => best.runs += 1,
             CandidateResult::CannotRun | CandidateResult::Stopped => break,
         }
     }

@@ -109,7 +109,9 @@ impl<'a, P: RecordableProtocol> SteeredRun<'a, P> {
         match action {
             Action::Command(asking) => {
                 let command = self.up(asking.at).and_then(|_| P::Command::from_script(asking))?;
-                asking.peer.map_or(Some(()), |peer| self.member(peer).map(drop))?;
+                if let Some(peer) = asking.peer {
+                    self.member(peer)?;
+                }
                 self.is_allowed(asking.at, command.to_mutex_and_election())?;
                 self.world.handle_command(asking.at, command);
             }
@@ -125,9 +127,9 @@ impl<'a, P: RecordableProtocol> SteeredRun<'a, P> {
             Action::Duplicate(pick) => self.duplicate(pick)?,
             Action::Delay { pick, by } => self.delay(pick, *by)?,
             Action::Tell { from, to } => {
-                let (from, to) = (&self.up(*from)?, &self.member(*to)?);
-                let message = self.world.run.send_user_message(*from, *to, None);
-                self.user_messages_in_flight.push((*from, *to, message));
+                let (from, to) = (self.up(*from)?, self.member(*to)?);
+                let message = self.world.run.send_user_message(from, to, None);
+                self.user_messages_in_flight.push((from, to, message));
             }
             Action::Hear(pick) => {
                 let user_messages_in_flight =

@@ -178,13 +178,14 @@ fn caller_stops_shrinking() {
 
 #[test]
 fn shrinking_tries_settings_that_cannot_run_only_once() {
-    let (_, tried) = shrink_with(|candidate| match candidate.size {
+    let (shrunk, tried) = shrink_with(|candidate| match candidate.size {
         3 => CandidateResult::CannotRun,
         _ => CandidateResult::Passes,
     });
     let count = |size| tried.iter().filter(|candidate| candidate.size == size).count();
     assert_eq!(count(3), 1);
     assert!(count(6) > 1);
+    assert_eq!(shrunk.runs, tried.len() - 1, "the settings that cannot be run do not count");
 }
 
 #[test]

@@ -218,24 +218,21 @@ impl SimulationPlan {
         if !self.intervention_plan.is_empty() || property.name().starts_with("eventually ") {
             return None;
         }
-        let (mut attempts, mut events) = (0, 0);
+        let mut events = 0;
         let stop = interrupt::flag();
         let settings = self.settings_for_seed(seed);
-        let found = shrink(&settings, usize::MAX, |candidate| {
-            let is_limit_reached = attempts >= MAX_SHRINK_ATTEMPTS || events > MAX_SHRINK_EVENTS;
-            if is_limit_reached || interrupt::is_interrupted() {
+        let found = shrink(&settings, MAX_SHRINK_ATTEMPTS, |candidate| {
+            if events > MAX_SHRINK_EVENTS || interrupt::is_interrupted() {
                 return CandidateResult::Stopped;
             }
             if !self.can_replay(candidate) {
                 return CandidateResult::CannotRun;
             }
             let controls = RunControls::new().stopped_by(&stop);
-            // Settings that do not meet the assumptions of the algorithm are not run, and are no
-            // attempt.
+            // Settings that do not meet the assumptions of the algorithm are not run.
             let Ok(report) = self.simulate_run(candidate.clone(), None, controls) else {
                 return CandidateResult::CannotRun;
             };
-            attempts += 1;
             events += report.metrics.events;
             match report.judgement(property.name()) {
                 Some(Judgement::Violated) => CandidateResult::Fails(Box::new(report)),
