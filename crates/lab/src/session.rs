@@ -1,7 +1,6 @@
 //! Session of the lab: one run, the tree of its moments, and the current moment.
 
 use std::any::Any;
-use std::mem::replace;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use tenure_core::Property;
@@ -128,7 +127,7 @@ impl LabSession {
             current_moment: 0,
             shown,
         };
-        session.shown.violations = session.locate_violations(&[], deadline)?;
+        session.shown.violations = session.locate_violations(0, &session.shown, deadline)?;
         session.apply_interventions(deadline)?;
         session.initial_moment_count = session.moments.len();
         Ok(session)
@@ -192,18 +191,10 @@ impl LabSession {
         shown: CurrentMoment,
         deadline: &Deadline,
     ) -> Result<(), String> {
-        let previous_moment = replace(&mut self.current_moment, moment);
-        let previous = replace(&mut self.shown, shown);
-        match self.locate_violations(&previous.violations, deadline) {
-            Ok(violations) => {
-                self.shown.violations = violations;
-                Ok(())
-            }
-            Err(description) => {
-                (self.current_moment, self.shown) = (previous_moment, previous);
-                Err(description)
-            }
-        }
+        let violations = self.locate_violations(moment, &shown, deadline)?;
+        self.shown = CurrentMoment { violations, ..shown };
+        self.current_moment = moment;
+        Ok(())
     }
 
     /// Takes steps of the simulator from the current moment, or performs an action at the current
@@ -347,25 +338,29 @@ impl LabSession {
         self.shown.violations.iter().find(|it| it.property == property).map(|it| it.moment)
     }
 
-    /// Finds the moment of each violation in the report of the current moment. `known` contains the
-    /// violations at another moment. A violation that has occurred on the way to both moments is
-    /// not searched again. Returns an error if the deadline has passed.
+    /// Finds the moment of each violation in the report of `moment`. `shown` is the state of the
+    /// run there. A violation that has occurred on the way to this moment and to the current moment
+    /// is not searched again. Returns an error if the deadline has passed.
     fn locate_violations(
         &self,
-        known: &[LocatedViolation],
+        moment: usize,
+        shown: &CurrentMoment,
         deadline: &Deadline,
     ) -> Result<Vec<LocatedViolation>, String> {
-        let line = self.moments_to(self.current_moment);
-        let findings = self.shown.report.findings.iter();
+        let line = self.moments_to(moment);
+        let findings = shown.report.findings.iter();
         let violated = findings.filter(|it| it.judgement == Judgement::Violated);
         let found = violated.filter_map(|it| Some((it.property, it.violation.as_ref()?)));
         let located = found.map(|(property, violation)| {
             let is_same = |it: &&LocatedViolation| {
                 (it.property, &it.violation) == (property, violation) && line.contains(&it.moment)
             };
-            let moment = match known.iter().find(is_same) {
+            let moment = match self.shown.violations.iter().find(is_same) {
                 Some(known) => known.moment,
-                None => self.locate_violation(property, violation, &line, deadline)?,
+                None => {
+                    let records = &shown.records;
+                    self.locate_violation(property, violation, records, &line, deadline)?
+                }
             };
             Ok(LocatedViolation { property, violation: violation.clone(), moment })
         });
@@ -373,20 +368,22 @@ impl LabSession {
     }
 
     /// Returns the index of the first moment at which `violation` has occurred. The search covers
-    /// the moments from the beginning of the run to the current moment, which are in `line`. If no
-    /// record of the trace shows the violation, the search uses its time. If that fails, the result
-    /// is the current moment. Returns an error if the deadline has passed.
+    /// the moments in `line`, which begins with the first moment of the run. `records` is the trace
+    /// of the run up to the last of these moments. If no record shows the violation, the search
+    /// uses its time. If that fails, the result is the last moment. Returns an error if the
+    /// deadline has passed.
     fn locate_violation(
         &self,
         property: Property,
         violation: &FirstViolation,
+        records: &[Record],
         line: &[usize],
         deadline: &Deadline,
     ) -> Result<usize, String> {
-        let candidates = self.moments_with_records_of(violation, line);
+        let candidates = self.moments_with_records_of(violation, records, line);
         let Some((last, earlier)) = candidates.split_last() else {
             let by_time = line.iter().find(|place| self.moments[**place].time >= violation.time);
-            return Ok(by_time.copied().unwrap_or(self.current_moment));
+            return Ok(*by_time.unwrap_or(&line[line.len() - 1]));
         };
         // The process took several steps at this time. Repeats the run up to some of them.
         let (mut from, mut to) = (0, earlier.len());
@@ -402,9 +399,14 @@ impl LabSession {
 
     /// Returns those moments of `line` whose records contain a record of the process and the time
     /// of the violation.
-    fn moments_with_records_of(&self, violation: &FirstViolation, line: &[usize]) -> Vec<usize> {
+    fn moments_with_records_of(
+        &self,
+        violation: &FirstViolation,
+        records: &[Record],
+        line: &[usize],
+    ) -> Vec<usize> {
         let subject = Subject::Process(violation.at);
-        let records = self.shown.records.iter().enumerate();
+        let records = records.iter().enumerate();
         let shows = records.filter(|(_, it)| it.time == violation.time && it.process == subject);
         let moments = shows.filter_map(|(number, _)| {
             let later =
