@@ -4,17 +4,14 @@
 use std::net::SocketAddr;
 
 use crate::support::send;
+use crate::two_processes::{first_enters, run_spec, serve};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use tenure_algorithms::mutex::{RicartAgrawala, ricart_agrawala};
 use tenure_core::service::mutex::{Command, Event};
-use tenure_core::{Algorithm, Effects, Fence, Group, ProcessId, Protocol, labelled};
-use tenure_lab::{Lab, NodeLayout, RunSource, RunSpec, SimulationEngine};
-use tenure_sim::{
-    Distribution, EntriesPerProcess, LockWorkload, RequestPattern, Settings, Simulation, Workload,
-};
+use tenure_core::{Effects, Fence, Group, ProcessId, Protocol, labelled};
+use tenure_lab::{RunSource, RunSpec, SimulationEngine};
+use tenure_sim::Simulation;
 use tenure_trace::Trace;
-use tenure_web::Server;
 
 /// Lock that a process enters when it receives `Welcome` from any peer. A process panics if it
 /// receives `Hello` while it holds the lock.
@@ -78,25 +75,8 @@ impl RunSource for FragileSource {
     }
 
     fn run_from_args(&self, words: &[String]) -> Result<RunSpec, String> {
-        let mut settings = Settings::new(2);
-        // The first process stays inside for a long time. The second process enters only if the
-        // user requests it.
-        settings.workload = Workload::locking(LockWorkload {
-            pattern: RequestPattern::Closed { think: Distribution::ZERO },
-            entries: EntriesPerProcess::Listed(vec![1, 0]),
-            hold: Distribution::units(9),
-        });
-        let simulation = Simulation::<Fragile>::new((), settings);
-        Ok(RunSpec {
-            origin: words.join(" "),
-            card: RicartAgrawala::card(&ricart_agrawala::Config::default(), 2),
-            size: 2,
-            layout: NodeLayout::circle(2),
-            replay: None,
-            interventions: Vec::new(),
-            steps: 0,
-            engine: Box::new(SimulationEngine::new(simulation)),
-        })
+        let simulation = Simulation::<Fragile>::new((), first_enters());
+        Ok(run_spec(words, SimulationEngine::new(simulation)))
     }
 
     fn run_from_trace(&self, _: &Trace) -> Result<RunSpec, String> {
@@ -111,9 +91,7 @@ fn post(at: SocketAddr, what: &str, body: &Value) -> (u16, Value) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn handler_panic_ends_only_its_branch() {
-    let server = Server::bind([127, 0, 0, 1].into(), 0).await.unwrap();
-    let at = server.address();
-    tokio::spawn(Lab::new(FragileSource).serve(server, std::future::pending()));
+    let at = serve(FragileSource).await;
     let (status, started) = post(at, "", &json!({ "words": "glass" }));
     assert_eq!((status, &started["moment"]), (200, &json!(0)));
     let inside = |view: &Value| {

@@ -1,22 +1,21 @@
 //! Tests of clients that disconnect. The lab then cancels their computations.
 
 use std::io::Write;
-use std::net::{SocketAddr, TcpStream};
+use std::net::TcpStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::support::send;
+use crate::two_processes::{run_spec, serve};
 use serde_json::{Value, json};
 use tenure_algorithms::mutex::{RicartAgrawala, ricart_agrawala};
-use tenure_core::Algorithm;
 use tenure_lab::{
-    Deadline, Engine, Lab, MomentView, NodeLayout, ReachedMoment, RunContinuation, RunSource,
-    RunSpec, SimulationEngine, Transition,
+    Deadline, Engine, MomentView, ReachedMoment, RunContinuation, RunSource, RunSpec,
+    SimulationEngine, Transition,
 };
 use tenure_sim::{Settings, Simulation};
 use tenure_trace::Trace;
-use tenure_web::Server;
 
 const LIMIT: Duration = Duration::from_secs(120);
 
@@ -66,19 +65,9 @@ impl RunSource for EndlessSource {
 
     fn run_from_args(&self, words: &[String]) -> Result<RunSpec, String> {
         let config = ricart_agrawala::Config::default();
-        let card = RicartAgrawala::card(&config, 2);
         let run = SimulationEngine::new(Simulation::new(config, Settings::new(2)));
         let (started, is_cancelled) = (self.started.clone(), self.is_cancelled.clone());
-        Ok(RunSpec {
-            origin: words.join(" "),
-            card,
-            size: 2,
-            layout: NodeLayout::circle(2),
-            replay: None,
-            interventions: Vec::new(),
-            steps: 0,
-            engine: Box::new(EndlessEngine { run, started, is_cancelled }),
-        })
+        Ok(run_spec(words, EndlessEngine { run, started, is_cancelled }))
     }
 
     fn run_from_trace(&self, _: &Trace) -> Result<RunSpec, String> {
@@ -98,11 +87,8 @@ async fn eventually(flag: &AtomicBool) {
 async fn cancels_steps_when_client_disconnects() {
     let (started, is_cancelled) =
         (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
-    let lab =
-        Lab::new(EndlessSource { started: started.clone(), is_cancelled: is_cancelled.clone() });
-    let server = Server::bind([127, 0, 0, 1].into(), 0).await.unwrap();
-    let at: SocketAddr = server.address();
-    tokio::spawn(lab.serve(server, std::future::pending()));
+    let source = EndlessSource { started: started.clone(), is_cancelled: is_cancelled.clone() };
+    let at = serve(source).await;
     let opened = send(at, "POST /api/sessions", r#"{"words": "treadmill"}"#);
     assert_eq!(opened.status, 200, "{}", opened.body);
     let mut connection = TcpStream::connect(at).unwrap();

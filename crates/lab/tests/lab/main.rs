@@ -5,4 +5,5 @@ mod broken;
 mod leaving;
 #[path = "../../../web/tests/support/mod.rs"]
 mod support;
+mod two_processes;
 mod violations;

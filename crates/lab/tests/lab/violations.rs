@@ -5,20 +5,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use crate::support::send;
+use crate::two_processes::{first_enters, run_spec, serve};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use tenure_algorithms::mutex::{RicartAgrawala, ricart_agrawala};
 use tenure_core::service::mutex::{Command, Event};
-use tenure_core::{Algorithm, Effects, Fence, Group, ProcessId, Protocol, labelled};
+use tenure_core::{Effects, Fence, Group, ProcessId, Protocol, labelled};
 use tenure_lab::{
-    Deadline, Engine, Lab, MomentView, NodeLayout, ReachedMoment, RunContinuation, RunSource,
-    RunSpec, SimulationEngine, Transition,
+    Deadline, Engine, MomentView, ReachedMoment, RunContinuation, RunSource, RunSpec,
+    SimulationEngine, Transition,
 };
-use tenure_sim::{
-    Distribution, EntriesPerProcess, LockWorkload, RequestPattern, Settings, Simulation, Workload,
-};
+use tenure_sim::Simulation;
 use tenure_trace::Trace;
-use tenure_web::Server;
 
 /// Lock that every process enters at once, without regard to the others.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -93,26 +90,8 @@ impl RunSource for OpenSource {
     }
 
     fn run_from_args(&self, words: &[String]) -> Result<RunSpec, String> {
-        let mut settings = Settings::new(2);
-        // The second process enters only if the user requests it.
-        settings.workload = Workload::locking(LockWorkload {
-            pattern: RequestPattern::Closed { think: Distribution::ZERO },
-            entries: EntriesPerProcess::Listed(vec![1, 0]),
-            hold: Distribution::units(9),
-        });
-        Ok(RunSpec {
-            origin: words.join(" "),
-            card: RicartAgrawala::card(&ricart_agrawala::Config::default(), 2),
-            size: 2,
-            layout: NodeLayout::circle(2),
-            replay: None,
-            interventions: Vec::new(),
-            steps: 0,
-            engine: Box::new(CountingEngine {
-                run: SimulationEngine::new(Simulation::<Open>::new((), settings)),
-                counts: self.0.clone(),
-            }),
-        })
+        let run = SimulationEngine::new(Simulation::<Open>::new((), first_enters()));
+        Ok(run_spec(words, CountingEngine { run, counts: self.0.clone() }))
     }
 
     fn run_from_trace(&self, _: &Trace) -> Result<RunSpec, String> {
@@ -127,10 +106,8 @@ fn post(at: SocketAddr, what: &str, body: &Value) -> Value {
 }
 
 /// Starts a lab and a session in which the first process has entered.
-async fn serve(source: OpenSource) -> SocketAddr {
-    let server = Server::bind([127, 0, 0, 1].into(), 0).await.unwrap();
-    let at = server.address();
-    tokio::spawn(Lab::new(source).serve(server, std::future::pending()));
+async fn open_session(source: OpenSource) -> SocketAddr {
+    let at = serve(source).await;
     post(at, "", &json!({ "words": "open" }));
     post(at, "/1/step", &json!({ "steps": 1 }));
     at
@@ -146,7 +123,7 @@ fn moment(view: &Value) -> Value {
 /// A process boots, enters and crashes at the same time. The violation occurs when it enters.
 #[tokio::test(flavor = "multi_thread")]
 async fn violation_has_the_moment_of_its_step() {
-    let at = serve(OpenSource::default()).await;
+    let at = open_session(OpenSource::default()).await;
     let ask = json!({ "ask": { "process": 2, "command": "enter" } });
     let entered = post(at, "/1/act", &ask);
     assert_eq!((&entered["time"], moment(&entered)), (&json!(0.0), entered["moment"].clone()));
@@ -164,7 +141,7 @@ async fn violation_has_the_moment_of_its_step() {
 #[tokio::test(flavor = "multi_thread")]
 async fn later_action_does_not_search_known_violation_again() {
     let counts = Counts::default();
-    let at = serve(OpenSource(counts.clone())).await;
+    let at = open_session(OpenSource(counts.clone())).await;
     let entered = post(at, "/1/act", &json!({ "ask": { "process": 2, "command": "enter" } }));
     let before = counts.replays.load(Ordering::SeqCst);
     let crashed = post(at, "/1/act", &json!({ "crash": 2 }));
@@ -175,7 +152,7 @@ async fn later_action_does_not_search_known_violation_again() {
 #[tokio::test(flavor = "multi_thread")]
 async fn deadline_during_search_for_violation_changes_nothing() {
     let counts = Counts::default();
-    let at = serve(OpenSource(counts.clone())).await;
+    let at = open_session(OpenSource(counts.clone())).await;
     let ask = json!({ "ask": { "process": 2, "command": "enter" } });
     counts.is_late.store(true, Ordering::SeqCst);
     let refused = send(at, "POST /api/sessions/1/act", &ask.to_string());

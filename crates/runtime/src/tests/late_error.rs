@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde::{Deserialize, Serialize};
 use tenure_core::service::election::{Command, Event};
-use tenure_core::{Effects, Group, Label, Labelled, Layer, ProcessId, Protocol, Term, TimerRole};
+use tenure_core::{Effects, Group, ProcessId, Protocol, Term, labelled};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
@@ -23,19 +23,17 @@ const ME: ProcessId = ProcessId(0);
 struct Counter(u64);
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-struct NoMessage;
-
-impl Labelled for NoMessage {
-    fn label(&self) -> Label {
-        Label { layer: Layer::Election, kind: "none" }
-    }
+enum Message {
+    Unused,
 }
+
+labelled!(Message, Election, Unused => "unused");
 
 impl Protocol for Counter {
     type Config = ();
     type Command = Command;
     type Event = Event;
-    type Message = NoMessage;
+    type Message = Message;
     type Timer = ();
     type Stable = u64;
 
@@ -52,13 +50,7 @@ impl Protocol for Counter {
         fx.emit(Event::Elected { leader: ME, term: Term { number: self.0, leader: ME } });
     }
 
-    fn on_message(&mut self, _: ProcessId, _: NoMessage, _: &mut impl Effects<Self>) {}
-
-    fn on_timer(&mut self, (): (), _: &mut impl Effects<Self>) {}
-
-    fn timer_role((): &()) -> TimerRole {
-        TimerRole::MeasuresSilence
-    }
+    fn on_message(&mut self, _: ProcessId, _: Message, _: &mut impl Effects<Self>) {}
 }
 
 /// Application that fails at the first event. The disk is stuck until the node begins to shut down.
