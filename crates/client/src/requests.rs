@@ -160,6 +160,12 @@ pub(crate) fn key_values(response: &rpc::TxnResponse) -> impl Iterator<Item = &K
     ranges.flatten()
 }
 
+/// Returns the revision in which `key` was created. `None` if the response does not contain the
+/// key.
+pub(crate) fn create_revision(response: &rpc::TxnResponse, key: &[u8]) -> Option<u64> {
+    key_values(response).find(|kv| kv.key == key).map(|kv| unsigned(kv.create_revision))
+}
+
 /// Extracts the view of a queue from a response. The view contains the predecessor, which is the
 /// key before the caller's key in the queue.
 ///
@@ -175,13 +181,13 @@ pub(crate) fn queue_view(
     name: &str,
     limit: i64,
 ) -> Result<QueueView<Vec<u8>>, u64> {
-    let own = key_values(response).find(|kv| kv.key == key).map(|kv| unsigned(kv.create_revision));
+    let own_create_revision = create_revision(response, key);
     let others = || key_values(response).filter(|kv| kv.key != key);
     let predecessor = others().find(|kv| is_in_queue(name, &kv.key)).map(|kv| kv.key.clone());
     let count = i64::try_from(others().count()).unwrap_or(i64::MAX);
     match others().map(|kv| unsigned(kv.create_revision)).min() {
         Some(oldest) if predecessor.is_none() && count >= limit => Err(oldest),
-        _ => Ok(QueueView { revision: revision(response), own_create_revision: own, predecessor }),
+        _ => Ok(QueueView { revision: revision(response), own_create_revision, predecessor }),
     }
 }
 
@@ -191,9 +197,8 @@ pub(crate) fn view_without_predecessor(
     response: &rpc::TxnResponse,
     key: &[u8],
 ) -> QueueView<Vec<u8>> {
-    let none = QueueView { revision: 0, own_create_revision: None, predecessor: None };
-    let view = queue_view(response, key, "", i64::MAX).unwrap_or(none);
-    QueueView { predecessor: None, ..view }
+    let own_create_revision = create_revision(response, key);
+    QueueView { revision: revision(response), own_create_revision, predecessor: None }
 }
 
 /// Returns a request that reads the keys of a queue without their values, in ascending or

@@ -118,7 +118,6 @@ impl CandidateRecordWatcher {
     pub(crate) async fn has_claim(&mut self, candidate: &Candidate) -> Result<bool, ClientError> {
         let request = requests::read_queue_txn(&candidate.key, None);
         let response = self.channel.transact_idempotent(request).await?;
-        Ok(requests::view_without_predecessor(&response, &candidate.key).own_create_revision
-            == Some(candidate.fence))
+        Ok(requests::create_revision(&response, &candidate.key) == Some(candidate.fence))
     }
 }

@@ -79,8 +79,7 @@ impl QueueRead<'_> {
             if page.revision == 0 {
                 // Later pages are read in the revision of the first one.
                 page.revision = requests::revision(&response);
-                own_create_revision =
-                    requests::view_without_predecessor(&response, key).own_create_revision;
+                own_create_revision = requests::create_revision(&response, key);
             }
             let keys = match response.responses.pop().and_then(|last| last.response) {
                 Some(Response::ResponseRange(range)) => range.kvs,

@@ -62,11 +62,11 @@ struct TracedCounter {
     /// Creates another file for the trace when the current file is full. `None`: the trace has one
     /// file.
     segments: Option<TraceSegments>,
-    /// First error of the trace, until [`CounterServer::stop`] takes it.
+    /// First error of the trace, until [`CounterServer::stop`] takes it. After an error, no access
+    /// is executed, because the trace would lack it.
     failure: Option<WriteError>,
-    /// True after an error of the trace or the end of the service. No access is executed then,
-    /// because the trace would lack accesses.
-    is_closed: bool,
+    /// True after the end of the service. No access is executed then.
+    has_stopped: bool,
 }
 
 impl TracedCounter {
@@ -94,8 +94,8 @@ impl CounterServer {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let address = listener.local_addr()?;
         let counter = Counter::default();
-        let (segments, failure, is_closed) = (None, None, false);
-        let traced = TracedCounter { counter, trace, segments, failure, is_closed };
+        let (segments, failure, has_stopped) = (None, None, false);
+        let traced = TracedCounter { counter, trace, segments, failure, has_stopped };
         let traced = Mutex::new(traced);
         let state = Arc::new(ServerState {
             size,
@@ -165,7 +165,7 @@ impl CounterServer {
         self.accepting.abort();
         let mut traced = self.state.traced();
         // A connection may handle another request before it is aborted.
-        traced.is_closed = true;
+        traced.has_stopped = true;
         if let Some(mut trace) = traced.trace.take() {
             trace.flush()?;
         }
@@ -210,12 +210,12 @@ impl ServerState {
         let CounterRequest { by, operation, fence, value } = request;
         let mut traced = self.traced();
         let traced = &mut *traced;
-        if traced.is_closed {
+        if traced.has_stopped || traced.failure.is_some() {
             return None;
         }
         let access = traced.counter.access(by, operation, fence, value);
         if let Err(failure) = traced.write(access) {
-            (traced.failure, traced.is_closed) = (Some(failure), true);
+            traced.failure = Some(failure);
             self.trace_failed.notify_one();
             return None;
         }

@@ -282,14 +282,13 @@ impl Decoder<'_> {
         let default = Value::default_of(sort);
         match (value, sort) {
             (Some(SolverValue::Bool(value)), Sort::Bool) => Value::Bool(value),
-            (Some(SolverValue::Number(number)), Sort::Int) => i64::try_from(number.to_integer())
-                .map_or_else(
-                    |_| {
-                        self.found.note_overflow();
-                        default
-                    },
-                    Value::Int,
-                ),
+            (Some(SolverValue::Number(number)), Sort::Int) => {
+                let Ok(number) = i64::try_from(number.to_integer()) else {
+                    self.found.note_overflow();
+                    return default;
+                };
+                Value::Int(number)
+            }
             (Some(SolverValue::Number(number)), Sort::Real) => Value::Real(number),
             (Some(name @ SolverValue::Element(_)), _) => {
                 self.names.get(&name).copied().unwrap_or(default)
