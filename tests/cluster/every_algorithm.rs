@@ -37,6 +37,7 @@ fn counts(entries: u64, line: &str) -> usize {
     assert_eq!(report["entries"], 5 * entries, "{line}: {report:#}");
     assert_eq!(report["counter"]["lost"], 0, "{line}: {report:#}");
     assert_eq!(report["counter"]["found"], report["counter"]["expected"], "{line}: {report:#}");
+    assert_ne!(report["counter"]["found"], 0, "{line}: {report:#}");
     // On a loaded machine, a lease may end before its holder has updated the counter. The holder
     // then makes no update.
     if !line.contains("lease") && !line.contains("coordinated:") {

@@ -130,14 +130,14 @@ impl LastingStates {
 /// expression, it is the index of a binding of its variables.
 #[derive(Debug)]
 pub(crate) enum ProgressViolation {
-    /// In every run from the global state `world`, the `conditions` last forever, unless
-    /// a further fault occurs.
+    /// In every run from the global state `world`, the `conditions` last forever, unless a further
+    /// fault occurs.
     Doomed { conditions: Vec<u32>, world: u32 },
-    /// The `condition` may last forever on a cycle through the global states `cycle`,
-    /// although other steps would end it.
+    /// The `condition` may last forever on a cycle through the global states `cycle`, although
+    /// other steps would end it.
     Starving { condition: u32, cycle: Vec<u32> },
-    /// If a run stops in the global state `world`, the `condition` lasts forever. Without
-    /// fairness, a run may stop in any state. With fairness, this variant does not occur.
+    /// If a run stops in the global state `world`, the `condition` lasts forever. Without fairness,
+    /// a run may stop in any state. With fairness, this variant does not occur.
     Stopped { condition: u32, world: u32 },
 }
 
