@@ -9,7 +9,7 @@
 #[allow(dead_code, reason = "the benchmark uses the correct protocol only")]
 mod textbook;
 
-use tenure_check::{Check, Report, RequestLimit};
+use tenure_check::{Check, CheckReport, RequestLimit};
 use tenure_core::monitors::MutualExclusion;
 use textbook::Textbook;
 
@@ -29,18 +29,26 @@ fn main() {
     );
     for threads in [1, all] {
         let safe = |check: Check<Textbook>| check.always(MutualExclusion::new()).threads(threads);
-        line("n=3, 3 entries, fifo", threads, || safe(Check::of(3).entries(3).fifo()));
-        line("n=4, 1 entry, fifo", threads, || safe(Check::of(4).fifo()));
+        line("n=3, 3 entries, fifo", threads, || safe(Check::new(3).request_limits(3).fifo()));
+        line("n=4, 1 entry, fifo", threads, || safe(Check::new(4).fifo()));
         line("n=4, 1 entry, fifo, exact", threads, || {
-            safe(Check::of(4).fifo()).configure(|config| config.search.stores_whole_states = true)
+            safe(Check::new(4).fifo()).configure(|config| config.search.stores_whole_states = true)
         });
         line("n=4, 1 entry, fifo, starvation-freedom", threads, || {
-            safe(Check::of(4).fifo()).starvation_free()
+            safe(Check::new(4).fifo()).check_starvation_freedom()
         });
-        line("n=4, 1 entry, reordered", threads, || safe(Check::of(4)));
-        let endless =
-            || safe(Check::of(4).entries(RequestLimit::Unbounded).fifo().shifting_timestamps());
-        line("n=4, endless, fifo, starvation-freedom", threads, || endless().starvation_free());
+        line("n=4, 1 entry, reordered", threads, || safe(Check::new(4)));
+        let endless = || {
+            safe(
+                Check::new(4)
+                    .request_limits(RequestLimit::Unbounded)
+                    .fifo()
+                    .reducing_by_timestamp_shifts(),
+            )
+        };
+        line("n=4, endless, fifo, starvation-freedom", threads, || {
+            endless().check_starvation_freedom()
+        });
     }
 }
 
@@ -50,7 +58,7 @@ fn line(name: &str, threads: usize, check: impl FnOnce() -> Check<Textbook>) {
         return;
     }
     let before = cpu_seconds();
-    let report: Report = check().run();
+    let report: CheckReport = check().run();
     assert!(report.holds(), "{report}");
     let cpu = (cpu_seconds() - before).max(0.01);
     println!(

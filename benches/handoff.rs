@@ -16,11 +16,11 @@ use tenure_algorithms::mutex::{RicartAgrawala, ricart_agrawala};
 use tenure_core::ProcessId;
 use tenure_runtime::store::StateOwner;
 use tenure_runtime::transport::{
-    GroupKeys, Inbox, Listen, Mesh, MeshEvent, MeshLimits, MeshSettings, NodeKeys,
+    GroupPublicKeys, Inbox, Listen, Mesh, MeshEvent, MeshLimits, MeshSettings, NodeKeys,
     PeerAuthentication, PrivateKey,
 };
 use tenure_runtime::{
-    FaultInjection, Lock, LockApplication, NodeComponents, Store, TraceSink, start,
+    FaultInjection, Lock, LockApplication, NodeComponents, StableStorage, TraceSink, start_node,
 };
 use tokio::runtime::{Builder, Runtime};
 
@@ -61,7 +61,7 @@ fn with_keys() -> Vec<PeerAuthentication> {
     let draw = |_| PrivateKey::generate().expect("entropy");
     let private: Vec<PrivateKey> = (0..NODES).map(draw).collect();
     let public = private.iter().map(|key| vec![key.public()]).collect();
-    let group = GroupKeys::new(public).expect("distinct keys");
+    let group = GroupPublicKeys::new(public).expect("distinct keys");
     let keys = private.into_iter().enumerate().map(|(me, private)| {
         let keys =
             NodeKeys::new(ProcessId::from_index(me), private, group.clone()).expect("a listed key");
@@ -125,10 +125,10 @@ fn cluster(directory: &Path, authentication: &[PeerAuthentication]) -> Vec<Node>
             let runtime = runtime();
             let _guard = runtime.enter();
             let (front, lock, _, requests) = LockApplication::new();
-            start::<RicartAgrawala, LockApplication>(NodeComponents {
+            start_node::<RicartAgrawala, LockApplication>(NodeComponents {
                 config: ricart_agrawala::Config::default(),
                 transport: settings(me, listener, &addresses, authentication),
-                store: Store::open(directory.join(me.to_string()), &owner(me), "handoff")
+                store: StableStorage::open(directory.join(me.to_string()), &owner(me), "handoff")
                     .expect("a store"),
                 application: front,
                 requests,
@@ -144,7 +144,7 @@ fn cluster(directory: &Path, authentication: &[PeerAuthentication]) -> Vec<Node>
     // The first entries wait for connections and are not measured.
     for node in &nodes {
         node.runtime
-            .block_on(async { drop(node.lock.enter().await.expect("the node is running")) });
+            .block_on(async { drop(node.lock.acquire().await.expect("the node is running")) });
     }
     nodes
 }
@@ -158,7 +158,7 @@ fn entries(nodes: &[Node]) -> Duration {
             scope.spawn(|| {
                 node.runtime.block_on(async {
                     for _ in 0..each {
-                        drop(node.lock.enter().await.expect("the node is running"));
+                        drop(node.lock.acquire().await.expect("the node is running"));
                     }
                 });
             });

@@ -20,7 +20,7 @@ use tenure_algorithms::election::{HirschbergSinclair, hirschberg_sinclair};
 use tenure_core::service::{election, mutex};
 use tenure_core::{EffectBuffer, Effects, Group, Input, ProcessId, Protocol, Rank, TimerChange};
 use tenure_sim::{
-    Chance, Distribution, EntriesPerProcess, GroupSizeCondition, Instrumentation, LockWorkload,
+    Chance, Distribution, EntriesPerProcess, GroupSizeCondition, LockWorkload, MonitoringSettings,
     ProcessConfigs, Random, RequestPattern, Settings, Simulation, Workload,
 };
 use tenure_trace::RecordableProtocol;
@@ -85,7 +85,7 @@ fn messages_in_flight(each: u32) {
     let sim = |latency: Distribution| {
         let mut settings = Settings::new(size);
         settings.network.latency = latency.into();
-        settings.instrumentation = Instrumentation::NOTHING;
+        settings.monitoring = MonitoringSettings::NOTHING;
         settings.limits.events = Some(messages);
         let simulation = Simulation::<Forwarder>::new(each, settings);
         best(|| simulation.run().expect("valid settings").metrics.events)
@@ -140,10 +140,10 @@ fn locking_settings(size: u32, entries: u32) -> Settings {
 }
 
 fn row<P: RecordableProtocol>(name: &str, bare: impl Fn() -> u64, simulation: &Simulation<P>) {
-    let plain = simulation.with_instrumentation(Instrumentation::NOTHING);
-    let judged = simulation.with_instrumentation(Instrumentation {
+    let plain = simulation.with_instrumentation(MonitoringSettings::NOTHING);
+    let judged = simulation.with_instrumentation(MonitoringSettings {
         order_check: GroupSizeCondition::Never,
-        ..Instrumentation::default()
+        ..MonitoringSettings::default()
     });
     let run = |simulation: &Simulation<P>| simulation.run().expect("valid settings").metrics.sent;
     let (mut best, mut messages) = ([0.0; 3], 0);
@@ -168,19 +168,22 @@ fn row<P: RecordableProtocol>(name: &str, bare: impl Fn() -> u64, simulation: &S
 }
 
 fn extras() {
-    let watched =
-        |order, bytes| Instrumentation { order_check: order, bytes, ..Instrumentation::default() };
+    let watched = |order, bytes| MonitoringSettings {
+        order_check: order,
+        bytes,
+        ..MonitoringSettings::default()
+    };
     let base = locking_settings(50, 400);
     let with = |change: fn(&mut Settings)| {
         let mut settings = base.clone();
-        settings.instrumentation = watched(GroupSizeCondition::Never, false);
+        settings.monitoring = watched(GroupSizeCondition::Never, false);
         change(&mut settings);
         settings
     };
     let cases = [
         ("metrics and monitors", with(|_| {})),
-        ("and vector clocks", with(|s| s.instrumentation.order_check = GroupSizeCondition::Always)),
-        ("and bytes", with(|s| s.instrumentation.bytes = true)),
+        ("and vector clocks", with(|s| s.monitoring.order_check = GroupSizeCondition::Always)),
+        ("and bytes", with(|s| s.monitoring.bytes = true)),
         (
             "and channels in order",
             with(|s| s.network.order = Some(tenure_core::ChannelOrder::Fifo)),

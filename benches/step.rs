@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 use std::hint::black_box;
 use std::time::Instant;
 
-use tenure_algorithms::agreement::{Paxos, RaftLog, paxos, raft_log};
+use tenure_algorithms::agreement::{Paxos, RaftReplica, paxos, raft_log};
 use tenure_algorithms::compose::Keyed;
 use tenure_algorithms::mutex::{RicartAgrawala, ricart_agrawala};
 use tenure_core::service::Tagged;
@@ -98,8 +98,8 @@ impl Processes {
 
 /// A group with a replicated log, led by the first process.
 struct LogGroup {
-    processes: Vec<RaftLog>,
-    batch: EffectBuffer<RaftLog, ConstantEnvironment>,
+    processes: Vec<RaftReplica>,
+    batch: EffectBuffer<RaftReplica, ConstantEnvironment>,
     in_flight: VecDeque<(ProcessId, ProcessId, raft_log::Message)>,
     payload: Payload,
     ticket: u64,
@@ -108,8 +108,9 @@ struct LogGroup {
 impl LogGroup {
     fn elect(size: u32) -> Self {
         let mut batch = EffectBuffer::default();
-        let config = raft_log::Config::plain(size, 1);
-        let boot = |me| RaftLog::boot(Group::new(ProcessId(me), size), &config, None, &mut batch);
+        let config = raft_log::Config::with_defaults(size, 1);
+        let boot =
+            |me| RaftReplica::boot(Group::new(ProcessId(me), size), &config, None, &mut batch);
         let processes = (0..size).map(boot).collect();
         batch.clear();
         let (in_flight, payload) = (VecDeque::new(), Payload::new([7; 16]));
@@ -133,7 +134,7 @@ impl LogGroup {
         (0..times).map(|_| self.deliver(Input::Timer(raft_log::Timer::Heartbeat))).sum()
     }
 
-    fn deliver(&mut self, input: Input<RaftLog>) -> u64 {
+    fn deliver(&mut self, input: Input<RaftReplica>) -> u64 {
         let mut steps = 1;
         self.step(ProcessId(0), input);
         while let Some((from, to, message)) = self.in_flight.pop_front() {
@@ -143,7 +144,7 @@ impl LogGroup {
         steps
     }
 
-    fn step(&mut self, at: ProcessId, input: Input<RaftLog>) {
+    fn step(&mut self, at: ProcessId, input: Input<RaftReplica>) {
         self.processes[at.index()].step(input, &mut self.batch);
         let messages = self.batch.messages.drain(..);
         self.in_flight.extend(messages.map(|(to, message)| (at, to, message)));

@@ -36,7 +36,7 @@ fn step(node: &mut Node<RicartAgrawala>, title: &str, input: Option<Input<Ricart
         None => node.boot_step(),
     };
     // Ricart–Agrawala keeps no stable state. Other algorithms write it to disk here.
-    assert!(step.unsaved_change().is_none());
+    assert!(step.change_before_release().is_none());
     let released = step.mark_saved();
     println!("{title}");
     for (to, message) in released.messages {

@@ -50,9 +50,9 @@ impl Protocol for Greeter {
 
 fn main() -> Result<(), tenure_sim::SettingsError> {
     let mut settings = Settings::new(10);
-    settings.network.latency = Distribution::between_units(1, 5).into();
+    settings.network.latency = Distribution::between_time_units(1, 5).into();
     settings.network.loss = Chance::with_probability(0.3);
-    let report = Simulation::<Greeter>::new(Delay::units(20), settings).run()?;
+    let report = Simulation::<Greeter>::new(Delay::time_units(20), settings).run()?;
     let (lost, sent) = (report.metrics.dropped, report.metrics.sent);
     println!(
         "{lost} of {sent} messages lost, all responses received after {}",

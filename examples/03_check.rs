@@ -53,7 +53,8 @@ impl Protocol for PoliteLock {
 }
 
 fn main() {
-    let check =
-        Check::<PoliteLock>::of(2).always(monitors::MutualExclusion::new()).starvation_free();
+    let check = Check::<PoliteLock>::new(2)
+        .always(monitors::MutualExclusion::new())
+        .check_starvation_freedom();
     println!("{}", check.run()); // it is not: two are inside after six steps
 }

@@ -13,14 +13,14 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use tenure::algorithms::channel::{Fifo, fifo};
+use tenure::algorithms::channel::{FifoChannel, fifo};
 use tenure::algorithms::mutex::{RicartAgrawala, ricart_agrawala};
 use tenure::core::service::mutex::{Command, Event};
 use tenure::core::{
     ConstantEnvironment, Group, Input, Node, ProcessId, Protocol, ReleasedEffects, TimerChange,
 };
 
-type Lock = Fifo<RicartAgrawala>;
+type Lock = FifoChannel<RicartAgrawala>;
 type Timer = <Lock as Protocol>::Timer;
 
 const PROCESSES: u32 = 3;

@@ -14,7 +14,7 @@ async fn serve(config: Config) -> Result<(), Box<dyn Error + Send + Sync>> {
     let node = Node::start(&config)?;
     let invoices = node.lock("invoices")?;
     for _ in 0..3 {
-        let guard = invoices.enter().await?;
+        let guard = invoices.acquire().await?;
         println!("{} holds the lock, fencing token {}", config.me(), guard.fence());
         tokio::select! {
             // Use the protected resource here, and pass the fencing token with every access.
@@ -25,7 +25,7 @@ async fn serve(config: Config) -> Result<(), Box<dyn Error + Send + Sync>> {
     }
     // Locks with different names are independent.
     let reports = node.lock("reports")?;
-    if let Some(guard) = reports.enter_within(Duration::from_secs(5)).await? {
+    if let Some(guard) = reports.acquire_within(Duration::from_secs(5)).await? {
         println!("{} writes a report, fencing token {}", config.me(), guard.fence());
     }
     // A node serves its peers as long as it runs; a real service does not stop here.
@@ -41,7 +41,7 @@ async fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
     for me in 1..=3 {
         // A service takes these values from its own configuration, or the whole `Config` from a
         // file (`Config::read`; `tenure node --example` prints such a file).
-        let config = Config::builder("example").node(me, &addresses);
+        let config = Config::builder("example").cluster_addresses(me, &addresses);
         let config = config.directory(directory.path().join(me.to_string())).build()?;
         nodes.spawn(serve(config));
     }

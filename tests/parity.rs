@@ -8,34 +8,34 @@ use std::sync::{Arc, Mutex};
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::agreement::{
-    AtomicBroadcast, CausalBroadcast, CentralDetection, ChandraToueg, ChandyLamport,
+    AtomicBroadcast, CausalBroadcast, CentralDeadlockDetection, ChandraToueg, ChandyLamport,
     CongenialPhilosophers, DijkstraScholten, DisseminationBarrier, DrinkingPhilosophers, Echo,
-    Paxos, RaftLog, ReliableBroadcast, RicciardiBirman, StableVectors, raft_log,
+    Paxos, RaftReplica, ReliableBroadcast, RicciardiBirman, StableVectors, raft_log,
 };
 use tenure_algorithms::application::with_election::{self, WithElection};
 use tenure_algorithms::application::{
     PrimaryBackup, SpanningTree, ThreePhaseCommit, TwoPhaseCommit, primary_backup, spanning_tree,
     three_phase_commit, two_phase_commit,
 };
-use tenure_algorithms::catalogue::{FromParameters, Parameters, SumMember};
+use tenure_algorithms::catalogue::{FromParameters, Parameters, SumTypeMember};
 use tenure_algorithms::election::{
-    Bully, ChangRoberts, EchoElection, FloodingElection, HirschbergSinclair, Invitation, Peterson,
-    RestartingChangRoberts, TreeElection, bully, chang_roberts, hirschberg_sinclair, invitation,
-    peterson, tree_election,
+    Bully, ChangRoberts, EchoElection, FloodingElection, HirschbergSinclair, InvitationElection,
+    Peterson, RestartingChangRoberts, TreeElection, bully, chang_roberts, hirschberg_sinclair,
+    invitation, peterson, tree_election,
 };
 use tenure_algorithms::mutex::{
-    Central, DiningPhilosophers, Lamport, Lease, Maekawa, RicartAgrawala, TokenRing, central,
+    Central, DiningPhilosophers, Lamport, LeaseMutex, Maekawa, RicartAgrawala, TokenRing, central,
     lamport, maekawa, ricart_agrawala, token_ring,
 };
 use tenure_check::{Check, Checkable};
 use tenure_core::quorum::QuorumKind;
 use tenure_core::tree::TreeShape;
-use tenure_core::{Group, ProcessId, Property, Rank, TICKS_PER_UNIT};
+use tenure_core::{Group, ProcessId, Property, Rank, TICKS_PER_TIME_UNIT};
 use tenure_runtime::run_schedule_on_nodes;
 use tenure_sim::{ProcessConfigs, Settings, Simulation};
 use tenure_trace::{
-    Header, Reader, Record, RecordKind, RecordableProtocol, Schedule, Script, ServiceCommand,
-    Subject, Trace, TraceSource, TraceVerifier, merge_files,
+    Header, Reader, Record, RecordKind, RecordSubject, RecordableProtocol, Schedule, Script,
+    ServiceCommand, Trace, TraceProducer, TraceVerifier, merge_files_for_verification,
 };
 
 /// Amount of detail in which two traces are compared. A trace of real nodes has less detail: it
@@ -49,7 +49,7 @@ enum Detail {
 /// Returns descriptions of the events of one process, in order. Within a step, sent messages
 /// precede outputs.
 fn events_of(records: &[Record], at: ProcessId, detail: Detail) -> Vec<String> {
-    let mine = records.iter().filter(|record| record.process == Subject::Process(at));
+    let mine = records.iter().filter(|record| record.process == RecordSubject::Process(at));
     let mut lines: Vec<String> = Vec::new();
     let mut events = Vec::new();
     for record in mine {
@@ -58,7 +58,7 @@ fn events_of(records: &[Record], at: ProcessId, detail: Detail) -> Vec<String> {
             let content = content.map_or_else(String::new, |content| content.to_string());
             // Messages of applications have no name.
             let message =
-                if message_record.is_user_message() { "" } else { &message_record.message };
+                if message_record.is_between_users() { "" } else { &message_record.message };
             format!("{} {message} {content}", message_record.peer)
         });
         let line = match (&record.kind, message_record) {
@@ -107,7 +107,7 @@ fn simulated<P: RecordableProtocol>(
     let simulation =
         Simulation::<P>::new(ProcessConfigs::Each(configs), Settings::new(schedule.size));
     let written = Shared::default();
-    simulation.follow(schedule, written.clone()).unwrap_or_else(|error| panic!("{error}"));
+    simulation.run_schedule(schedule, written.clone()).unwrap_or_else(|error| panic!("{error}"));
     let bytes = written.0.lock().expect("no poisoned lock").clone();
     let reader = Reader::new(bytes.as_slice(), "simulated").expect("a trace");
     reader.collect::<Result<_, _>>().expect("every line is a record")
@@ -118,8 +118,8 @@ where
     P: Checkable,
 {
     let first = Group::new(ProcessId(0), schedule.size);
-    let check = Check::<P>::with(schedule.size, config(first)).entries(9);
-    check.follow(schedule).unwrap_or_else(|error| panic!("{error}")).records
+    let check = Check::<P>::with_protocol_config(schedule.size, config(first)).request_limits(9);
+    check.run_schedule(schedule).unwrap_or_else(|error| panic!("{error}")).records
 }
 
 fn run_for_real<P>(schedule: &Schedule, config: &dyn Fn(Group) -> P::Config) -> Vec<Record>
@@ -128,11 +128,11 @@ where
 {
     let directory = tempfile::tempdir().expect("a directory");
     let header =
-        Header::new("followed", tenure_trace::Service::Mutex, schedule.size, TraceSource::Node);
+        Header::new("followed", tenure_trace::Service::Mutex, schedule.size, TraceProducer::Node);
     let config = |at| config(Group::new(at, schedule.size));
     let traces = run_schedule_on_nodes::<P>(schedule, config, directory.path(), &header);
     let traces = traces.unwrap_or_else(|error| panic!("{error}"));
-    merge_files(traces).expect("traces of one run").records
+    merge_files_for_verification(traces).expect("traces of one run").records
 }
 
 fn groups(size: u32) -> impl Iterator<Item = Group> {
@@ -153,11 +153,11 @@ fn golden(folder: &str) -> Vec<PathBuf> {
 /// the properties that were checked.
 fn assert_equal_runs<P>(folder: &str, config: impl Fn(Group) -> P::Config) -> BTreeSet<Property>
 where
-    P: SumMember<Sum: Checkable>,
+    P: SumTypeMember<Sum: Checkable>,
 {
     // Uses the sum type of the service, so that the engines are compiled once for all its
     // algorithms.
-    assert_equal_runs_of::<P::Sum>(folder, &|group| P::sum_config(config(group)))
+    assert_equal_runs_of::<P::Sum>(folder, &|group| P::to_sum_type_config(config(group)))
 }
 
 /// Runs every schedule of a folder in each engine, with the protocol `P` itself. Asserts that the
@@ -204,7 +204,7 @@ fn assert_equal_run<P: Checkable>(
                 "{story}: every step"
             );
         }
-        let header = Header::new("x", P::Command::SERVICE, schedule.size, TraceSource::Simulator);
+        let header = Header::new("x", P::Command::SERVICE, schedule.size, TraceProducer::Simulator);
         let trace = Trace { header, records: simulated.clone(), torn: None };
         let mut judge = TraceVerifier::new(&trace.header);
         trace.records.iter().for_each(|record| judge.verify_record(record));
@@ -233,7 +233,7 @@ fn schedules_of_locks_match_in_every_engine() {
 
 #[test]
 fn schedules_of_chang_roberts_match_in_every_engine() {
-    let config = |group: Group| chang_roberts::Config::plain(group.size());
+    let config = |group: Group| chang_roberts::Config::with_defaults(group.size());
     assert_equal_runs::<ChangRoberts>("chang_roberts", config);
     let decreasing = |group: Group| {
         let ranks = (1..=group.size()).rev().map(Rank::from_id).collect();
@@ -244,7 +244,7 @@ fn schedules_of_chang_roberts_match_in_every_engine() {
 
 #[test]
 fn schedules_of_hirschberg_sinclair_match_in_every_engine() {
-    let config = |group: Group| hirschberg_sinclair::Config::plain(group.size());
+    let config = |group: Group| hirschberg_sinclair::Config::with_defaults(group.size());
     assert_equal_runs::<HirschbergSinclair>("hirschberg_sinclair", config);
 }
 
@@ -258,15 +258,16 @@ fn schedules_of_elections_on_graphs_match_in_every_engine() {
 
 #[test]
 fn schedules_of_peterson_and_invitations_match_in_every_engine() {
-    let ring = |group: Group| peterson::Config::plain(group.size());
+    let ring = |group: Group| peterson::Config::with_defaults(group.size());
     assert_equal_runs::<Peterson>("peterson", ring);
-    let groups = |group: Group| invitation::Config::plain(group.size(), TICKS_PER_UNIT);
-    assert_equal_runs::<Invitation>("invitation", groups);
+    let groups =
+        |group: Group| invitation::Config::with_defaults(group.size(), TICKS_PER_TIME_UNIT);
+    assert_equal_runs::<InvitationElection>("invitation", groups);
 }
 
 #[test]
 fn schedules_of_recovering_bullies_match_in_every_engine() {
-    let plain = |group: Group| bully::Config::plain(group.size(), TICKS_PER_UNIT);
+    let plain = |group: Group| bully::Config::with_defaults(group.size(), TICKS_PER_TIME_UNIT);
     assert_equal_runs::<Bully>("bully", plain);
     let variants = Variants::none().with(bully::VariantId::NoTerms);
     let config = move |group: Group| bully::Config { variants, ..plain(group) };
@@ -282,9 +283,10 @@ fn schedules_beyond_real_connections_match_in_every_engine() {
                  split p1 | p2 p3\nhear p1→p2\nheal\nduplicate p1→p3\n\
                  deliver p1→p3; deliver p1→p3\n\
                  crash p2; recover p2; stabilize timers 9\n";
-    let config =
-        |group: Group| Bully::sum_config(bully::Config::plain(group.size(), TICKS_PER_UNIT));
-    let steps = assert_equal_run::<<Bully as SumMember>::Sum>(
+    let config = |group: Group| {
+        Bully::to_sum_type_config(bully::Config::with_defaults(group.size(), TICKS_PER_TIME_UNIT))
+    };
+    let steps = assert_equal_run::<<Bully as SumTypeMember>::Sum>(
         "a story",
         story,
         &config,
@@ -305,7 +307,7 @@ fn schedules_of_agreements_match_in_every_engine() {
 
 /// Returns the configuration that the command uses by default for a group.
 fn plain<C: FromParameters>(group: Group) -> C {
-    C::from_parameters(&Parameters::plain(group.size())).expect("nothing else is needed")
+    C::from_parameters(&Parameters::with_defaults(group.size())).expect("nothing else is needed")
 }
 
 #[test]
@@ -313,8 +315,8 @@ fn schedules_of_related_services_match_in_every_engine() {
     assert_equal_runs_of::<ChandyLamport>("chandy_lamport", &plain);
     assert_equal_runs_of::<DijkstraScholten>("dijkstra_scholten", &plain);
     assert_equal_runs_of::<Echo>("echo", &plain);
-    let judged = assert_equal_runs_of::<CentralDetection>("central_detection", &plain);
-    assert!(judged.contains(&Property::NoPhantom));
+    let judged = assert_equal_runs_of::<CentralDeadlockDetection>("central_detection", &plain);
+    assert!(judged.contains(&Property::NoPhantomDeadlock));
     let judged = assert_equal_runs_of::<CausalBroadcast>("causal_broadcast", &plain);
     assert!(judged.contains(&Property::CausalOrder));
     assert_equal_runs_of::<DisseminationBarrier>("dissemination_barrier", &plain);
@@ -334,7 +336,7 @@ fn schedules_of_philosophers_match_in_every_engine() {
 
 #[test]
 fn schedules_of_leases_match_in_every_engine() {
-    assert_equal_runs::<Lease>("lease", plain);
+    assert_equal_runs::<LeaseMutex>("lease", plain);
     assert_equal_runs::<RestartingChangRoberts>("restarting_chang_roberts", plain);
 }
 
@@ -345,17 +347,17 @@ fn schedules_of_a_log_match_in_every_engine() {
     let with = |variants: &'static [&'static str]| {
         move |group: Group| {
             let variants = variants.iter().map(ToString::to_string).collect();
-            let parameters = Parameters { variants, ..Parameters::plain(group.size()) };
+            let parameters = Parameters { variants, ..Parameters::with_defaults(group.size()) };
             raft_log::Config::from_parameters(&parameters).expect("these are its variants")
         }
     };
-    let judged = assert_equal_runs_of::<RaftLog>("raft_log", &with(&[]));
+    let judged = assert_equal_runs_of::<RaftReplica>("raft_log", &with(&[]));
     assert!(judged.contains(&Property::LogMatching));
-    assert_equal_runs_of::<RaftLog>("raft_log_no_pre_vote", &with(&["no-pre-vote"]));
-    assert_equal_runs_of::<RaftLog>("raft_log_one_entry", &with(&["no-pre-vote", "one-entry"]));
-    assert_equal_runs_of::<RaftLog>("raft_log_compacting", &with(&["compacting"]));
+    assert_equal_runs_of::<RaftReplica>("raft_log_no_pre_vote", &with(&["no-pre-vote"]));
+    assert_equal_runs_of::<RaftReplica>("raft_log_one_entry", &with(&["no-pre-vote", "one-entry"]));
+    assert_equal_runs_of::<RaftReplica>("raft_log_compacting", &with(&["compacting"]));
     let mistaken = with(&["no-pre-vote", "one-entry", "old-term-commit"]);
-    assert_equal_runs_of::<RaftLog>("raft_log_old_term_commit", &mistaken);
+    assert_equal_runs_of::<RaftReplica>("raft_log_old_term_commit", &mistaken);
 }
 
 /// Runs the schedules of applications that a leader coordinates. The application `berkeley`, which
@@ -364,7 +366,7 @@ fn schedules_of_a_log_match_in_every_engine() {
 fn schedules_of_leader_applications_match_in_every_engine() {
     fn under<A>(group: Group, application: A) -> with_election::Config<A, bully::Config> {
         let ranks = (1..=group.size()).rev().map(Rank::from_id).collect();
-        let election = bully::Config::plain(group.size(), TICKS_PER_UNIT);
+        let election = bully::Config::with_defaults(group.size(), TICKS_PER_TIME_UNIT);
         with_election::Config { application, election: bully::Config { ranks, ..election } }
     }
     let primary = |group: Group| under(group, primary_backup::Config::default());
@@ -396,8 +398,8 @@ fn schedules_of_leader_applications_match_in_every_engine() {
 /// Control experiment: the comparison detects that different schedules have different traces.
 #[test]
 fn different_schedules_are_detected() {
-    type Lock = <RicartAgrawala as SumMember>::Sum;
-    let config = |_: Group| RicartAgrawala::sum_config(ricart_agrawala::Config::default());
+    type Lock = <RicartAgrawala as SumTypeMember>::Sum;
+    let config = |_: Group| RicartAgrawala::to_sum_type_config(ricart_agrawala::Config::default());
     let schedule = |text: &str| {
         let script: Script = text.parse().expect("a script");
         Schedule::from_script::<Lock>(&script, config).expect("it can be performed").remove(0)
@@ -410,7 +412,7 @@ fn different_schedules_are_detected() {
     };
     assert_ne!(seen_in(&one), seen_in(&other));
     let trace = Trace {
-        header: Header::new("x", tenure_trace::Service::Mutex, 2, TraceSource::Checker),
+        header: Header::new("x", tenure_trace::Service::Mutex, 2, TraceProducer::Checker),
         records: checked::<Lock>(&one, &config),
         torn: None,
     };

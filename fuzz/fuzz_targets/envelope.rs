@@ -19,16 +19,26 @@ impl AlgorithmVisitor for FuzzVisitor<'_> {
     type Output = ();
 
     fn mutex<P: Mutex + Algorithm>(self, config: P::Config) {
-        fuzzing::lock::<P>(Group::new(ProcessId(1), SIZE), &config, ValidationMode::On, self.0);
+        fuzzing::fuzz_lock::<P>(
+            Group::new(ProcessId(1), SIZE),
+            &config,
+            ValidationMode::On,
+            self.0,
+        );
     }
 
     fn election<P: Election + Algorithm>(self, config: P::Config) {
-        fuzzing::election::<P>(Group::new(ProcessId(1), SIZE), &config, ValidationMode::On, self.0);
+        fuzzing::fuzz_election::<P>(
+            Group::new(ProcessId(1), SIZE),
+            &config,
+            ValidationMode::On,
+            self.0,
+        );
     }
 
     fn agreement<P: Agreement + Algorithm>(self, config: P::Config) {
         let group = Group::new(ProcessId(1), SIZE);
-        fuzzing::agreement::<P>(group, &config, ValidationMode::On, self.0);
+        fuzzing::fuzz_agreement::<P>(group, &config, ValidationMode::On, self.0);
     }
 }
 
@@ -36,5 +46,6 @@ fuzz_target!(|bytes: &[u8]| {
     let Some((&index, bytes)) = bytes.split_first() else { return };
     let names: Vec<&str> = names().collect();
     let name = names[usize::from(index) % names.len()];
-    visit(name, &Parameters::plain(SIZE), FuzzVisitor(bytes)).expect("a name of the catalogue");
+    visit(name, &Parameters::with_defaults(SIZE), FuzzVisitor(bytes))
+        .expect("a name of the catalogue");
 });

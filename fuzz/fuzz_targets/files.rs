@@ -6,5 +6,5 @@ use libfuzzer_sys::fuzz_target;
 use tenure_runtime::fuzzing;
 
 fuzz_target!(|bytes: &[u8]| {
-    fuzzing::files(bytes);
+    fuzzing::fuzz_store_files(bytes);
 });

@@ -78,7 +78,7 @@ impl LabPage {
         tab.emulate_display(1280, 900, "light");
         let downloads = tempfile::tempdir().unwrap();
         let kept = json!({"behavior": "allow", "downloadPath": downloads.path()});
-        tab.call("Page.setDownloadBehavior", kept);
+        tab.send_command("Page.setDownloadBehavior", kept);
         tab.visit(server.address(), SHOWN);
         Some(LabPage { tab, _server: server, downloads })
     }
@@ -182,19 +182,19 @@ impl LabPage {
     }
 
     pub(crate) fn choose(&mut self, file: &Path) {
-        let document = self.tab.call("DOM.getDocument", json!({}));
+        let document = self.tab.send_command("DOM.getDocument", json!({}));
         let root = document["root"]["nodeId"].clone();
         let field = json!({"nodeId": root, "selector": "#file"});
-        let found = self.tab.call("DOM.querySelector", field);
+        let found = self.tab.send_command("DOM.querySelector", field);
         let given = json!({"nodeId": found["nodeId"], "files": [file]});
-        self.tab.call("DOM.setFileInputFiles", given);
+        self.tab.send_command("DOM.setFileInputFiles", given);
     }
 
     pub(crate) fn drop(&mut self, file: &Path) {
         let data = json!({"items": [], "files": [file], "dragOperationsMask": 1});
         for kind in ["dragEnter", "dragOver", "drop"] {
             let event = json!({"type": kind, "x": 600, "y": 300, "data": data});
-            self.tab.call("Input.dispatchDragEvent", event);
+            self.tab.send_command("Input.dispatchDragEvent", event);
         }
     }
 

@@ -16,7 +16,7 @@ fn copied_link(tab: &mut Tab) -> String {
 
 fn reload(page: &mut LabPage) {
     page.tab.evaluate("window.isOld = true");
-    page.tab.call("Page.reload", json!({}));
+    page.tab.send_command("Page.reload", json!({}));
     page.wait_until(&format!("!window.isOld && {SHOWN}"));
 }
 

@@ -405,7 +405,7 @@ fn remote_access_requires_token() {
     assert_eq!(tab.evaluate("location.href.includes('token')"), json!(false), "it is not shown");
     tab.click("#step");
     tab.wait_until("lab.session.view.moment === 1");
-    tab.call("Page.reload", json!({}));
+    tab.send_command("Page.reload", json!({}));
     tab.wait_until("document.readyState === 'complete' && window.lab?.session.view?.moment === 1");
     assert_eq!(tab.evaluate("sessionStorage.getItem('tenure-lab-token')"), token);
     assert_eq!(tab.complaints, [""; 0]);

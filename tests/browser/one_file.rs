@@ -371,7 +371,7 @@ fn messages_move_by_transforms_alone() {
         .filter((name) => !['offset', 'computedOffset', 'easing', 'composite'].includes(name)))";
     assert_eq!(tab.evaluate(step), json!([]), "nothing moves if the user prefers that");
     let moving = json!([{"name": "prefers-reduced-motion", "value": "no-preference"}]);
-    tab.call("Emulation.setEmulatedMedia", json!({ "features": moving }));
+    tab.send_command("Emulation.setEmulatedMedia", json!({ "features": moving }));
     let names = tab.evaluate(step);
     let names: Vec<String> = serde_json::from_value(names).unwrap();
     assert!(!names.is_empty());

@@ -235,7 +235,7 @@ fn browser_reports_a_lost_server_and_reconnects() {
 /// Saves a screenshot of the page if an environment variable requests it.
 fn shoot(tab: &mut Tab, name: &str) {
     let Ok(folder) = std::env::var("TENURE_SHOTS") else { return };
-    let taken = tab.call("Page.captureScreenshot", serde_json::json!({"format": "png"}));
+    let taken = tab.send_command("Page.captureScreenshot", serde_json::json!({"format": "png"}));
     let text = taken["data"].as_str().unwrap_or_default();
     fs::write(Path::new(&folder).join(format!("{name}.base64")), text).unwrap();
 }

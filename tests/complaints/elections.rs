@@ -78,10 +78,10 @@ async fn complaint_16_campaign_ends_with_its_session() {
 #[test]
 fn complaint_16_observer_reports_leaders_only() {
     with_clients_at_each_server(async |server| {
-        let mut observer = server.client().await.observe("a");
+        let mut observer = server.client().await.election_observer("a");
         let mut last = 0;
         for _ in 0..20 {
-            let state = in_time(observer.next()).await.expect("a state");
+            let state = in_time(observer.next_state()).await.expect("a state");
             assert_eq!(state, ElectionState::NoLeader, "{}", server.name());
             let (one, other) = (server.session(LONG).await, server.session(LONG).await);
             let campaigns = (one.campaign("a", "one"), other.campaign("a", "other"));
@@ -91,7 +91,7 @@ fn complaint_16_observer_reports_leaders_only() {
             };
             let waits = tokio::spawn(async move { behind.campaign("a", "behind").await });
             until("both are in the queue", || server.queue().len() == 2);
-            let state = in_time(observer.next()).await.expect("a state");
+            let state = in_time(observer.next_state()).await.expect("a state");
             let ElectionState::Leader { fence, .. } = state else { panic!("{state:?}") };
             assert_eq!(fence, first.fence(), "{}: it never led", server.name());
             assert!(fence > last);
@@ -170,6 +170,6 @@ async fn complaint_25_leadership_passes_on_without_a_restart() {
             leading = in_time(waits).await.expect("no panic").expect("elected");
             assert!(leading.fence() > fence, "{}", server.name());
         }
-        assert!(sessions.iter().all(|(_, session)| session.end_reason().is_none()));
+        assert!(sessions.iter().all(|(_, session)| session.loss_reason().is_none()));
     }
 }

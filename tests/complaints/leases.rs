@@ -96,7 +96,7 @@ async fn suspended_leader_ends_no_lease(is_successor: bool) {
     let leader = cluster.leader();
     cluster.signal(leader, Signal::STOP);
     tokio::time::sleep(SEARCHED + Duration::from_millis(300)).await;
-    assert_eq!(session.end_reason(), None, "it is renewed at the new leader");
+    assert_eq!(session.loss_reason(), None, "it is renewed at the new leader");
     cluster.signal(leader, Signal::CONT);
     until("the member follows", || cluster.follows(leader).is_some_and(|it| it != leader));
     // If the lease had ended, the key of the lock would be gone, and the lock would be free.

@@ -78,7 +78,7 @@ fn complaint_03_cut_off_holder_learns_of_its_loss() {
         // The suspended service has sent no response, and has not granted the lock to another
         // client.
         assert_eq!(guard.deadline(), None);
-        assert_eq!(session.end_reason(), Some(LossReason::NotRenewed));
+        assert_eq!(session.loss_reason(), Some(LossReason::NotRenewed));
         server.signal(Signal::CONT);
     });
 }
@@ -133,7 +133,7 @@ fn complaint_06_next_leader_starts_after_the_work_has_stopped() {
         let has_stopped = Arc::new(AtomicBool::new(false));
         let stopped = has_stopped.clone();
         let work = tokio::spawn(leading.lead(async move |mut stop| {
-            stop.requested().await;
+            stop.successor().await;
             // Simulates work that takes some time to stop.
             for _ in 0..100 {
                 tokio::time::sleep(Duration::from_millis(5)).await;

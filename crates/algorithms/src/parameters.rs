@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 
 use tenure_core::quorum::{QuorumKind, QuorumSystem};
 use tenure_core::tree::{RootedTree, TreeShape};
-use tenure_core::{Delay, Graph, ProcessId, ProcessSet, Rank, TICKS_PER_UNIT, Term};
+use tenure_core::{Delay, Graph, ProcessId, ProcessSet, Rank, TICKS_PER_TIME_UNIT, Term};
 
 use crate::catalogue_error::CatalogueError;
 use crate::drift;
@@ -62,9 +62,9 @@ impl Parameters {
     /// Returns the default parameters for `size` processes. The rank of a process is its id, and
     /// the first process is the coordinator. No process is absent. The quorums are the default of
     /// the algorithm, the tree is a star, and the graph is a ring. A k-mutex admits two processes.
-    /// No variants are switched on. The message delay is one unit ([`TICKS_PER_UNIT`]), and clocks
-    /// do not drift.
-    pub fn plain(size: u32) -> Self {
+    /// No variants are switched on. The message delay is one unit ([`TICKS_PER_TIME_UNIT`]), and
+    /// clocks do not drift.
+    pub fn with_defaults(size: u32) -> Self {
         Parameters {
             size,
             ranks: (1..=size).map(Rank::from_id).collect(),
@@ -77,7 +77,7 @@ impl Parameters {
             user_tree: None,
             graph: None,
             variants: Vec::new(),
-            delay: TICKS_PER_UNIT,
+            delay: TICKS_PER_TIME_UNIT,
             drift_ppm: 0,
             timeouts: Vec::new(),
             sequence_number_modulus: Term::NUMBER_LIMIT,
@@ -218,7 +218,7 @@ impl Parameters {
     /// # Errors
     ///
     /// Returns an error for the first variant that is switched on.
-    pub fn expect_no_variants(&self) -> Result<(), UnknownVariant> {
+    pub fn reject_variants(&self) -> Result<(), UnknownVariant> {
         match self.variants.first() {
             Some(name) => Err(UnknownVariant { name: name.clone(), known: Vec::new() }),
             None => Ok(()),
@@ -263,6 +263,6 @@ impl<S: VariantId> FromParameters for Variants<S> {
 /// Configuration of an algorithm without parameters and variants.
 impl FromParameters for () {
     fn from_parameters(parameters: &Parameters) -> Result<Self, CatalogueError> {
-        Ok(parameters.expect_no_variants()?)
+        Ok(parameters.reject_variants()?)
     }
 }

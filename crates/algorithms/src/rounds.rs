@@ -18,7 +18,7 @@ use crate::catalogue_error::CatalogueError;
 use crate::parameters::Parameters;
 
 /// An algorithm in synchronous rounds, from the point of view of one process. The value is the
-/// local state. [`InRounds`] converts the algorithm to a [`Protocol`].
+/// local state. [`RoundSynchronizer`] converts the algorithm to a [`Protocol`].
 ///
 /// All processes boot, and receive the first commands of their users, before the first round
 /// begins. A command must not change the result of a round that other processes have completed. An
@@ -41,7 +41,11 @@ pub trait RoundAlgorithm: Clone + Debug + Eq + Hash + Sized + Send + Sync + 'sta
 
     /// Handles a command of the local user. If the command starts the algorithm, sends the messages
     /// of the first round.
-    fn on_command(&mut self, command: Self::Command, fx: &mut impl Effects<InRounds<Self>>);
+    fn on_command(
+        &mut self,
+        command: Self::Command,
+        fx: &mut impl Effects<RoundSynchronizer<Self>>,
+    );
 
     /// Ends a round: changes the state according to the messages in `received`, and sends the
     /// messages of the next round. `received` contains the messages that arrived in this round,
@@ -49,7 +53,7 @@ pub trait RoundAlgorithm: Clone + Debug + Eq + Hash + Sized + Send + Sync + 'sta
     fn end_round(
         &mut self,
         received: Vec<(ProcessId, Self::Message)>,
-        fx: &mut impl Effects<InRounds<Self>>,
+        fx: &mut impl Effects<RoundSynchronizer<Self>>,
     );
 
     /// Returns true if the process takes part in no further round.
@@ -71,7 +75,7 @@ pub trait RoundAlgorithm: Clone + Debug + Eq + Hash + Sized + Send + Sync + 'sta
 
     /// Returns an upper bound on the number of rounds until a request is served. An algorithm
     /// overrides the default, `None`, only if this number depends on the values of identifiers: see
-    /// [`Algorithm::max_service_time`].
+    /// [`Algorithm::max_waiting_time`].
     fn max_rounds(config: &Self::Config, size: u32) -> Option<u64> {
         let _ = (config, size);
         None
@@ -85,21 +89,21 @@ pub trait RoundAlgorithm: Clone + Debug + Eq + Hash + Sized + Send + Sync + 'sta
 /// message belongs to the round in which it arrives. Therefore a round must last at least as long
 /// as the longest latency of a message.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct InRounds<A: RoundAlgorithm> {
+pub struct RoundSynchronizer<A: RoundAlgorithm> {
     algorithm: A,
     length: Delay,
     /// Messages of the current round that have arrived, sorted by sender.
     received: Vec<(ProcessId, A::Message)>,
 }
 
-/// Timer of [`InRounds`].
+/// Timer of [`RoundSynchronizer`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Timer {
     /// Fires at the end of each round.
     Round,
 }
 
-impl<A: RoundAlgorithm> Protocol for InRounds<A> {
+impl<A: RoundAlgorithm> Protocol for RoundSynchronizer<A> {
     type Config = A::Config;
     type Command = A::Command;
     type Event = A::Event;
@@ -110,7 +114,7 @@ impl<A: RoundAlgorithm> Protocol for InRounds<A> {
     fn boot(group: Group, config: &A::Config, _: Option<()>, fx: &mut impl Effects<Self>) -> Self {
         let (algorithm, length) = (A::start(group, config), A::round_duration(config));
         fx.set_timer(Timer::Round, length);
-        InRounds { algorithm, length, received: Vec::new() }
+        RoundSynchronizer { algorithm, length, received: Vec::new() }
     }
 
     fn stable(&self) {}
@@ -147,7 +151,7 @@ pub(crate) fn round_duration(parameters: &Parameters) -> Result<Delay, Catalogue
     parameters.single_timeout_or(ROUND_TIMEOUT_NAME, parameters.delay).map(Delay::ticks)
 }
 
-impl<A: RoundAlgorithm> Algorithm for InRounds<A> {
+impl<A: RoundAlgorithm> Algorithm for RoundSynchronizer<A> {
     fn card(config: &A::Config, size: u32) -> Card {
         let length = A::round_duration(config);
         Card {
@@ -170,7 +174,7 @@ impl<A: RoundAlgorithm> Algorithm for InRounds<A> {
         A::predicted_messages(config, size, workload)
     }
 
-    fn max_service_time(config: &A::Config, size: u32) -> Option<u64> {
+    fn max_waiting_time(config: &A::Config, size: u32) -> Option<u64> {
         Some(A::max_rounds(config, size)?.saturating_mul(A::round_duration(config).max))
     }
 }

@@ -58,11 +58,11 @@ impl Tab {
         let responses = browser.subscribe_to_messages(&session);
         let mut tab = Tab { browser, responses, session, context, complaints: Vec::new() };
         for domain in ["Page.enable", "Runtime.enable", "Log.enable"] {
-            tab.call(domain, json!({}));
+            tab.send_command(domain, json!({}));
         }
         // Makes the page behave as if its window had the focus. Several tabs are open at once, but
         // only one window can have the real focus.
-        tab.call("Emulation.setFocusEmulationEnabled", json!({"enabled": true}));
+        tab.send_command("Emulation.setFocusEmulationEnabled", json!({"enabled": true}));
         Some(tab)
     }
 
@@ -71,7 +71,7 @@ impl Tab {
     /// # Panics
     ///
     /// If the browser returns an error or does not respond in time.
-    pub fn call(&mut self, method: &str, params: Value) -> Value {
+    pub fn send_command(&mut self, method: &str, params: Value) -> Value {
         let Tab { browser, responses, session, complaints, .. } = self;
         browser.call_session(Some(session), responses, method, &params, |event| {
             complaints.extend(complaint(event));
@@ -87,7 +87,7 @@ impl Tab {
     pub fn evaluate(&mut self, expression: &str) -> Value {
         let request =
             json!({"expression": expression, "returnByValue": true, "awaitPromise": true});
-        let response = self.call("Runtime.evaluate", request);
+        let response = self.send_command("Runtime.evaluate", request);
         assert_eq!(response.get("exceptionDetails"), None, "{expression}");
         response["result"]["value"].clone()
     }
@@ -101,7 +101,7 @@ impl Tab {
     /// Opens a URL, and waits until the JavaScript expression `ready_expression` is true. Panics
     /// like [`Tab::wait_until`].
     pub fn visit(&mut self, url: &str, ready_expression: &str) {
-        self.call("Page.navigate", json!({ "url": url }));
+        self.send_command("Page.navigate", json!({ "url": url }));
         self.wait_until(&format!("document.readyState === 'complete' && ({ready_expression})"));
     }
 
@@ -141,7 +141,7 @@ impl Tab {
 
     fn mouse(&mut self, kind: &str, x: f64, y: f64) {
         let event = json!({"type": kind, "x": x, "y": y, "button": "left", "clickCount": 1});
-        self.call("Input.dispatchMouseEvent", event);
+        self.send_command("Input.dispatchMouseEvent", event);
     }
 
     /// Scrolls the first element that matches a CSS selector into view, and clicks on its center.
@@ -198,7 +198,7 @@ impl Tab {
                     _ => {}
                 }
             }
-            self.call("Input.dispatchKeyEvent", event);
+            self.send_command("Input.dispatchKeyEvent", event);
         }
     }
 
@@ -209,10 +209,10 @@ impl Tab {
         let mobile = width < 600;
         let size =
             json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": mobile});
-        self.call("Emulation.setDeviceMetricsOverride", size);
+        self.send_command("Emulation.setDeviceMetricsOverride", size);
         let colors = json!({"name": "prefers-color-scheme", "value": color_scheme});
         let still = json!({"name": "prefers-reduced-motion", "value": "reduce"});
-        self.call("Emulation.setEmulatedMedia", json!({"features": [colors, still]}));
+        self.send_command("Emulation.setEmulatedMedia", json!({"features": [colors, still]}));
     }
 }
 

@@ -21,7 +21,7 @@ use crate::model::protocol_model::ErasedMonitors;
 use crate::plan::{CheckPlan, PropertyCheckKind};
 use crate::reduce::shifts::ShiftFunctions;
 use crate::reduce::symmetry::{Symmetric, SymmetryFunctions};
-use crate::swarm::SwarmConfig;
+use crate::swarm::SwarmMemberConfig;
 use crate::users::crashes::UserPhase;
 use crate::users::entries::RequestLimits;
 use crate::users::stamping::StampingFunctions;
@@ -38,9 +38,9 @@ use crate::users::user::Checkable;
 /// #     P: tenure_core::Mutex,
 /// #     P::Config: Default,
 /// # {
-/// Check::<P>::of(3)
-///     .entries([2, 1, 1])
-///     .losing(1)
+/// Check::<P>::new(3)
+///     .request_limits([2, 1, 1])
+///     .max_losses(1)
 ///     .always(MutualExclusion::new())
 ///     .run()
 ///     .assert_holds();
@@ -56,16 +56,16 @@ pub struct Check<P: Checkable> {
 
 impl<P: Checkable> Check<P> {
     /// Creates a check of a group of `size` processes with the default configuration.
-    pub fn of(size: u32) -> Self
+    pub fn new(size: u32) -> Self
     where
         P::Config: Default,
     {
-        Check::with(size, P::Config::default())
+        Check::with_protocol_config(size, P::Config::default())
     }
 
     /// Creates a check of a group of `size` processes with this configuration of the protocol. All
     /// other options have the defaults of [`CheckConfig::new`].
-    pub fn with(size: u32, protocol: P::Config) -> Self {
+    pub fn with_protocol_config(size: u32, protocol: P::Config) -> Self {
         let name = kebab(type_name::<P>().rsplit("::").next().unwrap_or_default());
         Check {
             plan: CheckPlan::new(CheckConfig::new(name, P::Command::SERVICE, size)),
@@ -84,7 +84,7 @@ impl<P: Checkable> Check<P> {
     /// Sets how often each user requests to enter, or uses a service other than a lock: one number
     /// for all users, one number per process, or
     /// [`RequestLimit::Unbounded`](crate::RequestLimit::Unbounded).
-    pub fn entries(mut self, entries: impl Into<RequestLimits>) -> Self {
+    pub fn request_limits(mut self, entries: impl Into<RequestLimits>) -> Self {
         self.plan.config.model.request_limits = entries.into();
         self
     }
@@ -97,7 +97,7 @@ impl<P: Checkable> Check<P> {
     }
 
     /// Sets the processes that are down from the start.
-    pub fn down_from_start(mut self, down: impl IntoIterator<Item = ProcessId>) -> Self {
+    pub fn initially_down(mut self, down: impl IntoIterator<Item = ProcessId>) -> Self {
         self.plan.config.faults.initially_down = down.into_iter().collect();
         self
     }
@@ -114,26 +114,26 @@ impl<P: Checkable> Check<P> {
     }
 
     /// Allows up to `max` lost messages per run.
-    pub fn losing(mut self, max: u32) -> Self {
+    pub fn max_losses(mut self, max: u32) -> Self {
         self.plan.config.faults.losses = max;
         self
     }
 
     /// Allows up to `max` duplicated messages per run.
-    pub fn duplicating(mut self, max: u32) -> Self {
+    pub fn max_duplicates(mut self, max: u32) -> Self {
         self.plan.config.faults.duplicates = max;
         self
     }
 
     /// Allows up to `max` crashes per run.
-    pub fn crashing(mut self, max: u32) -> Self {
+    pub fn max_crashes(mut self, max: u32) -> Self {
         self.plan.config.faults.crashes = max;
         self
     }
 
-    /// Restricts crashes to these processes. The default is all processes. [`Check::crashing`] sets
-    /// the maximum number of crashes.
-    pub fn crashing_at(mut self, processes: impl IntoIterator<Item = ProcessId>) -> Self {
+    /// Restricts crashes to these processes. The default is all processes. [`Check::max_crashes`]
+    /// sets the maximum number of crashes.
+    pub fn crashing_only(mut self, processes: impl IntoIterator<Item = ProcessId>) -> Self {
         let processes = Some(processes.into_iter().collect());
         self.plan.config.faults.crash_filter.processes = processes;
         self
@@ -141,20 +141,20 @@ impl<P: Checkable> Check<P> {
 
     /// Restricts crashes to the moments when the user of the process is in this phase. The default
     /// is any moment.
-    pub fn crashing_while(mut self, phase: UserPhase) -> Self {
+    pub fn crashing_only_in(mut self, phase: UserPhase) -> Self {
         self.plan.config.faults.crash_filter.phase = Some(phase);
         self
     }
 
     /// Allows up to `max` recoveries per run. A process recovers with its saved state.
-    pub fn recovering(mut self, max: u32) -> Self {
+    pub fn max_recoveries(mut self, max: u32) -> Self {
         self.plan.config.faults.recoveries = max;
         self
     }
 
     /// Allows failure detectors to suspect live peers that no partition cuts off, up to `max` times
     /// per run.
-    pub fn suspecting_falsely(mut self, max: u32) -> Self {
+    pub fn max_false_suspicions(mut self, max: u32) -> Self {
         self.plan.config.faults.false_suspicions = max;
         self
     }
@@ -162,7 +162,7 @@ impl<P: Checkable> Check<P> {
     /// Allows up to `max` messages between applications. All processes share this limit. When a
     /// process receives such a message, the causal past of the sender is added to the causal past
     /// of the receiver.
-    pub fn application_messages(mut self, max: u32) -> Self {
+    pub fn max_application_messages(mut self, max: u32) -> Self {
         self.plan.config.model.application_messages = max;
         self
     }
@@ -212,7 +212,7 @@ impl<P: Checkable> Check<P> {
     }
 
     /// Bounds the messages in flight per link to `max`, at least 1: see
-    /// [`BoundConfig::in_flight`](crate::BoundConfig::in_flight).
+    /// [`StateSpaceBounds::in_flight`](crate::StateSpaceBounds::in_flight).
     pub fn in_flight_per_link(mut self, max: usize) -> Self {
         self.plan.config.bounds.in_flight = max;
         self
@@ -232,10 +232,10 @@ impl<P: Checkable> Check<P> {
         self
     }
 
-    /// Replaces the exhaustive search by one depth-first search of a swarm: see [`SwarmConfig`].
-    /// A swarm consists of independent searches, each in its own order. Each search stores only a
-    /// few bits for each state, and never reports that a property holds.
-    pub fn swarm(mut self, swarm: SwarmConfig) -> Self {
+    /// Replaces the exhaustive search by one depth-first search of a swarm: see
+    /// [`SwarmMemberConfig`]. A swarm consists of independent searches, each in its own order. Each
+    /// search stores only a few bits for each state, and never reports that a property holds.
+    pub fn swarm_member(mut self, swarm: SwarmMemberConfig) -> Self {
         self.plan.config.search.swarm = Some(swarm);
         self
     }
@@ -264,14 +264,14 @@ impl<P: Checkable> Check<P> {
 
     /// Checks that processes send messages only to their neighbours on this ring. As long as no
     /// message leaves the ring, the property adds no states to the search.
-    pub fn sending_only_on_ring(self, ring: Topology) -> Self {
+    pub fn always_on_ring(self, ring: Topology) -> Self {
         let links = LinksOnly::in_topology(ring, self.plan.config.size);
-        self.sending_only_on_links(links)
+        self.always_on_links(links)
     }
 
     /// Checks that processes send messages only along these links. As long as no message uses
     /// another link, the property adds no states to the search.
-    pub fn sending_only_on_links(mut self, links: LinksOnly) -> Self {
+    pub fn always_on_links(mut self, links: LinksOnly) -> Self {
         self.plan.needs.links = Some(links.clone());
         self.always(links)
     }
@@ -289,22 +289,22 @@ impl<P: Checkable> Check<P> {
     }
 
     /// Checks that no user waits forever for a response, an outcome or a leader. The default
-    /// fairness is weak: see [`Check::fairness`]. For a lock, see [`Check::starvation_free`] and
-    /// [`Check::deadlock_free`].
-    pub fn requiring_progress(self) -> Self {
+    /// fairness is weak: see [`Check::fairness`]. For a lock, see
+    /// [`Check::check_starvation_freedom`] and [`Check::check_deadlock_freedom`].
+    pub fn check_progress(self) -> Self {
         self.select(Property::Progress, PropertyCheckKind::Progress)
     }
 
     /// Checks starvation freedom of a lock (also called lockout freedom): if every holder exits,
     /// every waiting process eventually enters. The default fairness is weak: see
     /// [`Check::fairness`].
-    pub fn starvation_free(self) -> Self {
+    pub fn check_starvation_freedom(self) -> Self {
         self.select(Property::StarvationFreedom, PropertyCheckKind::StarvationFreedom)
     }
 
     /// Checks deadlock freedom of a lock: if processes wait and every holder exits, some process
     /// eventually enters. The default fairness is weak: see [`Check::fairness`].
-    pub fn deadlock_free(self) -> Self {
+    pub fn check_deadlock_freedom(self) -> Self {
         self.select(Property::DeadlockFreedom, PropertyCheckKind::DeadlockFreedom)
     }
 
@@ -368,7 +368,7 @@ impl<P: Checkable> Check<P> {
 
     /// Bounds the term of every process to `max`. The function `term` returns the term of a
     /// process. The search prunes states with a higher term, and the report lists the bound.
-    pub fn term_max_by(mut self, term: fn(&P) -> u64, max: u64) -> Self {
+    pub fn max_term_of(mut self, term: fn(&P) -> u64, max: u64) -> Self {
         self.hooks.term = Some(term);
         self.plan.config.bounds.term_max = Some(max);
         self
@@ -390,14 +390,14 @@ impl<P: Algorithm + Checkable> Check<P> {
 
     /// Merges states that differ only by a shift of all timestamps. A search with an unbounded
     /// number of requests needs this option, unless
-    /// [`BoundConfig::accepts_unbounded_entries`](crate::BoundConfig::accepts_unbounded_entries) is
-    /// true. The judgements are the same with and without it.
+    /// [`accepts_unbounded_entries`](crate::StateSpaceBounds::accepts_unbounded_entries) is true.
+    /// The judgements are the same with and without it.
     ///
     /// The option has no effect if the protocol defines no such shifts, or if processes may
     /// recover. After a recovery, a clock may restart at zero, which differs from a timestamp that
     /// a shift has decreased to zero. The option also has no effect if application messages carry a
     /// clock, or if an expression depends on timestamps.
-    pub fn shifting_timestamps(mut self) -> Self {
+    pub fn reducing_by_timestamp_shifts(mut self) -> Self {
         self.hooks.shifts = P::can_shift_timestamps(&self.protocol).then(ShiftFunctions::new);
         self.plan.config.search.shifts_timestamps = true;
         self
@@ -408,15 +408,15 @@ impl<P: Algorithm + Checkable> Check<P> {
     ///
     /// If processes recover, the search may never end without this bound: a process may suspect one
     /// leader after the other, and start an election with a higher term each time.
-    pub fn term_max(self, max: u64) -> Self {
-        self.term_max_by(P::highest_term, max)
+    pub fn max_term(self, max: u64) -> Self {
+        self.max_term_of(P::highest_term, max)
     }
 }
 
 impl<P: ExposesLogicalClock + Checkable> Check<P> {
     /// Makes every application message carry the logical clock of its sender. The receiver observes
     /// this clock. States that differ only by a shift of all timestamps are then not merged.
-    pub fn stamping_application_messages(mut self) -> Self {
+    pub fn timestamping_application_messages(mut self) -> Self {
         self.hooks.stamping = Some(StampingFunctions::new());
         self
     }
@@ -427,9 +427,9 @@ impl<P: Symmetric + Checkable> Check<P> {
     /// properties of monitors that permit this are mutual exclusion and a maximum number of
     /// processes inside. [`Check::try_run`] returns an error if the check selects another such
     /// property, judges liveness, detects restarts, or names processes in a partition or in
-    /// [`Check::crashing_at`]. If an expression depends on the names of processes, the search
+    /// [`Check::crashing_only`]. If an expression depends on the names of processes, the search
     /// merges no states.
-    pub fn symmetric_in(mut self, processes: impl IntoIterator<Item = ProcessId>) -> Self {
+    pub fn reducing_by_symmetry(mut self, processes: impl IntoIterator<Item = ProcessId>) -> Self {
         let exchanged: Vec<ProcessId> = processes.into_iter().collect();
         self.hooks.symmetry = Some(SymmetryFunctions::new(self.plan.config.size, &exchanged));
         self

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use tenure_core::{Card, ChannelOrder, ProcessId, Service};
-use tenure_trace::Action;
+use tenure_trace::ScriptAction;
 use tenure_trace::property::ExpressionProperty;
 
 use crate::error::CheckError;
 use crate::limits::{CheckLimits, SearchProgress};
 use crate::liveness::Fairness;
-use crate::swarm::SwarmConfig;
+use crate::swarm::SwarmMemberConfig;
 use crate::users::crashes::{CrashFilter, SaveTiming};
 use crate::users::entries::{RequestLimit, RequestLimits};
 use crate::world::network::QueueInterner;
@@ -37,7 +37,7 @@ pub struct CheckConfig {
     /// Faults that the environment may cause.
     pub faults: FaultConfig,
     /// Bounds of the explored state space.
-    pub bounds: BoundConfig,
+    pub bounds: StateSpaceBounds,
     /// Reductions, limits and progress of the search.
     pub search: SearchConfig,
     /// Properties that the user has written as expressions. A check judges them in addition to the
@@ -106,7 +106,7 @@ pub struct ModelConfig {
     pub clock_readings: u32,
     /// Actions with which every run begins. The search explores all continuations. Faults and
     /// commands among these actions count towards the limits of this configuration.
-    pub prefix: Vec<Action>,
+    pub prefix: Vec<ScriptAction>,
     /// [`Card`] of the algorithm, whose assumptions the check must not exceed. `None` means that
     /// the check may exceed any assumption.
     pub assumed_card: Option<Card>,
@@ -141,7 +141,7 @@ pub struct FaultConfig {
 
 /// Bounds of the state space that a check explores.
 #[derive(Clone, Copy, Debug)]
-pub struct BoundConfig {
+pub struct StateSpaceBounds {
     /// Maximum number of messages in flight per link, at least 1.
     ///
     /// A full link drops further messages if three conditions hold: the check allows losses, the
@@ -181,7 +181,7 @@ pub struct SearchConfig {
     pub stores_whole_states: bool,
     /// Member of a swarm whose search replaces the exhaustive search. The search of a member stores
     /// a few bits for each state, and proves nothing. `None` means an exhaustive search.
-    pub swarm: Option<SwarmConfig>,
+    pub swarm: Option<SwarmMemberConfig>,
     /// Number of threads. `None` means one thread per core. The result is the same for any number,
     /// unless the caller or a limit on time or memory ends the search.
     pub threads: Option<usize>,
@@ -208,7 +208,7 @@ impl CheckConfig {
             size,
             model: ModelConfig::default(),
             faults: FaultConfig::default(),
-            bounds: BoundConfig::default(),
+            bounds: StateSpaceBounds::default(),
             search: SearchConfig::default(),
             custom_properties: Vec::new(),
             fairness: Fairness::default(),
@@ -294,9 +294,9 @@ impl Default for ModelConfig {
     }
 }
 
-impl Default for BoundConfig {
+impl Default for StateSpaceBounds {
     fn default() -> Self {
-        BoundConfig {
+        StateSpaceBounds {
             in_flight: IN_FLIGHT,
             prunes_full_links: false,
             term_max: None,

@@ -6,8 +6,8 @@ use tenure_trace::Trace;
 use tenure_trace::diagram::{DiagramOptions, RowLabel, TimeDirection, lay_out};
 
 use crate::explain::description::StepwiseDescription;
-use crate::report::{Counterexample, ReachedBounds, Report};
-use crate::swarm::report::SwarmCoverage;
+use crate::report::{CheckReport, Counterexample, ReachedBounds};
+use crate::swarm::report::SwarmMemberCoverage;
 use tenure_core::Judgement;
 
 impl Counterexample {
@@ -45,11 +45,11 @@ pub(crate) fn bounds_in_words(bounds: ReachedBounds) -> String {
 
 /// Writes the report with its diagrams. The precision of the format limits their width: `{:.60}`
 /// means 60 columns. Without a precision, the width is not limited.
-impl fmt::Display for Report {
+impl fmt::Display for CheckReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let many = if self.size == 1 { "process" } else { "processes" };
         write!(f, "{}, {} {many}", self.algorithm, self.size)?;
-        if let Some(SwarmCoverage { member, members, .. }) = self.swarm {
+        if let Some(SwarmMemberCoverage { member, members, .. }) = self.swarm {
             write!(f, ", swarm search {member}/{members}")?;
         }
         writeln!(f)?;
@@ -117,7 +117,7 @@ impl fmt::Display for Report {
 /// precision, the width is not limited. A run without steps has no diagram.
 impl fmt::Display for Counterexample {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (property, length, kind) = (&self.property, self.length(), self.kind.name());
+        let (property, length, kind) = (&self.property, self.step_count(), self.kind.name());
         writeln!(f, "{property} violated after {length} steps ({kind}): {}", self.explanation)?;
         let columns = f.precision().unwrap_or(usize::MAX);
         f.write_str(&render_run(&self.run, &self.trace, columns))

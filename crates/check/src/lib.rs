@@ -2,10 +2,10 @@
 //! timers and crashes within stated limits. For each violated property, it returns a
 //! counterexample. A run to a violating step is a shortest one.
 //!
-//! Begin with [`Check`]: it configures the search and the properties, and returns a [`Report`]. A
-//! *world* is a global state. It is stored as a row of small integers, most of which are ids of
-//! interned parts. Each thread computes a step of the protocol once for each local state and input,
-//! and looks up the result afterwards.
+//! Begin with [`Check`]: it configures the search and the properties, and returns a
+//! [`CheckReport`]. A *world* is a global state. It is stored as a row of small integers, most of
+//! which are ids of interned parts. Each thread computes a step of the protocol once for each local
+//! state and input, and looks up the result afterwards.
 //!
 //!
 #![doc = include_str!("../README.md")]
@@ -36,32 +36,36 @@ mod users;
 mod walk;
 mod world;
 
-pub use byzantine::{GeneralsConfig, check_generals};
+pub use byzantine::{ByzantineGeneralsConfig, check_byzantine_generals};
 pub use check::Check;
 pub use clock::{HostClock, HostInstant, Instant, set_host_clock};
-pub use config::{BoundConfig, CheckConfig, FaultConfig, ModelConfig, OnProgress, SearchConfig};
+pub use config::{
+    CheckConfig, FaultConfig, ModelConfig, OnProgress, SearchConfig, StateSpaceBounds,
+};
 pub use error::CheckError;
 pub use explain::description::{StepDescription, StepwiseDescription};
-pub use limits::{CheckLimits, MemoryReader, ReachedLimit, SearchProgress};
+pub use limits::{CheckLimits, MemoryUsageFn, SearchProgress, StopReason};
 pub use liveness::Fairness;
-pub use measure::report::{ExtremeRun, MeasureReport, MeasureValue, RunEnd};
+pub use measure::report::{ExtremeRun, FinalStateKind, MeasureReport, MeasureValue};
 pub use measure::{Measure, MeasureConfig};
 pub use reduce::symmetry::{Renaming, Symmetric};
-pub use report::{BypassBound, Counterexample, ReachedBounds, Report, SaveError, ViolationKind};
-pub use shared_memory::{SharedMemoryConfig, check_shared_memory};
-pub use stabilization::{
-    StabilizationConfig, StabilizationError, StabilizationReport, StabilizationRun,
-    StabilizationViolation, check_stabilization,
+pub use report::{
+    BypassBound, CheckReport, Counterexample, ReachedBounds, TraceSaveError, ViolationKind,
 };
-pub use swarm::SwarmConfig;
-pub use swarm::report::SwarmCoverage;
+pub use shared_memory::{SharedMemoryLockConfig, check_shared_memory_lock};
+pub use stabilization::{
+    StabilizationConfig, StabilizationCounterexample, StabilizationError, StabilizationReport,
+    StabilizationRun, check_stabilization,
+};
+pub use swarm::SwarmMemberConfig;
+pub use swarm::report::SwarmMemberCoverage;
 pub use tenure_core::Judgement;
 pub use users::crashes::{CrashFilter, SaveTiming, UserPhase};
 pub use users::entries::{RequestLimit, RequestLimits};
-pub use users::user::{Checkable, CheckableCommand, EnabledCommand, User, UserState, Workload};
+pub use users::user::{Checkable, CheckableCommand, EnabledCommand, User, UserState, UserWorkload};
 pub use users::{
     AgreementUser, ClockUser, CombinedUser, CommitUser, DetectorUser, ElectionUser, MutexUser,
     ReplicationUser, SpanningTreeUser, StreamUser,
 };
-pub use walk::{GlobalState, MessageInFlight, VisitedStep, WalkObserver, WalkReport};
+pub use walk::{ExplorationReport, GlobalState, InFlightMessage, StateSpaceObserver, VisitedStep};
 pub use world::MAX_PROCESSES;

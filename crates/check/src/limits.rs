@@ -17,7 +17,7 @@ const MAX_STATES: u64 = 7 << 29;
 
 /// Function that returns the memory of the operating-system process in bytes, or `None` if it is
 /// unknown.
-pub type MemoryReader = fn() -> Option<u64>;
+pub type MemoryUsageFn = fn() -> Option<u64>;
 
 /// Signal that stops the threads of a check. It stops either only the search, or the search and the
 /// analysis of liveness. The caller of the check raises the signal by setting a flag. The
@@ -99,12 +99,12 @@ impl StopSignal {
 
     /// Returns the reason why the signal was raised. `None` if it was not raised. A stop by the
     /// caller takes precedence over limits.
-    pub(crate) fn reached_limit(&self) -> Option<ReachedLimit> {
+    pub(crate) fn reached_limit(&self) -> Option<StopReason> {
         let stage = self.stage.load(Ordering::Relaxed);
         match stage {
-            _ if self.is_stopped_by_caller() => Some(ReachedLimit::Stopped),
-            stage if stage == SignalledLimit::Memory as u8 => Some(ReachedLimit::Memory),
-            stage if stage >= SignalledLimit::SearchTime as u8 => Some(ReachedLimit::Time),
+            _ if self.is_stopped_by_caller() => Some(StopReason::Stopped),
+            stage if stage == SignalledLimit::Memory as u8 => Some(StopReason::Memory),
+            stage if stage >= SignalledLimit::SearchTime as u8 => Some(StopReason::Time),
             _ => None,
         }
     }
@@ -117,7 +117,7 @@ struct WatchedLimits {
     /// the [`SignalledLimit`] to raise when the time has passed.
     times: [(Option<Duration>, SignalledLimit); 2],
     /// Limit on memory in bytes, and the function that reads the used memory.
-    memory: Option<(u64, MemoryReader)>,
+    memory: Option<(u64, MemoryUsageFn)>,
 }
 
 impl WatchedLimits {
@@ -238,7 +238,7 @@ pub struct CheckLimits {
     /// estimates its own memory, without the overhead of the allocator. It compares the limit
     /// `bytes` with the larger of the two numbers. Use `None` if other parts of the process
     /// allocate memory: then only the estimate counts.
-    pub memory_reader: Option<MemoryReader>,
+    pub memory_reader: Option<MemoryUsageFn>,
 }
 
 /// Percentage of the time limit that the search may use if an analysis of liveness follows.
@@ -247,7 +247,7 @@ const SEARCH_SHARE: u32 = 60;
 /// Limit that stopped a search or an analysis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum ReachedLimit {
+pub enum StopReason {
     /// Maximum number of states of a search.
     States,
     /// Maximum memory of a check.
@@ -258,14 +258,14 @@ pub enum ReachedLimit {
     Stopped,
 }
 
-impl ReachedLimit {
+impl StopReason {
     /// Returns a description for reports, such as `limit on time reached`.
     pub const fn description(self) -> &'static str {
         match self {
-            ReachedLimit::States => "limit on states reached",
-            ReachedLimit::Memory => "limit on memory reached",
-            ReachedLimit::Time => "limit on time reached",
-            ReachedLimit::Stopped => "stopped by the caller",
+            StopReason::States => "limit on states reached",
+            StopReason::Memory => "limit on memory reached",
+            StopReason::Time => "limit on time reached",
+            StopReason::Stopped => "stopped by the caller",
         }
     }
 }
@@ -286,13 +286,13 @@ impl CheckLimits {
         states: u64,
         bytes: usize,
         more_bytes: usize,
-    ) -> Option<ReachedLimit> {
+    ) -> Option<StopReason> {
         let held = self.memory_reader.and_then(|read| read()).unwrap_or(0).max(bytes as u64);
         let held = held + more_bytes as u64;
         if states >= self.states.map_or(MAX_STATES, |max| max.min(MAX_STATES)) {
-            Some(ReachedLimit::States)
+            Some(StopReason::States)
         } else if self.bytes.is_some_and(|max| held >= max) {
-            Some(ReachedLimit::Memory)
+            Some(StopReason::Memory)
         } else {
             None
         }
@@ -307,12 +307,12 @@ impl CheckLimits {
         started: Instant,
         states: u64,
         stop_flag: Option<&Arc<AtomicBool>>,
-    ) -> Option<ReachedLimit> {
+    ) -> Option<StopReason> {
         let is_stopped = stop_flag.is_some_and(|flag| flag.load(Ordering::Relaxed));
         let checks = [
-            (is_stopped, ReachedLimit::Stopped),
-            (self.states.is_some_and(|most| states >= most), ReachedLimit::States),
-            (self.time.is_some_and(|most| started.elapsed() >= most), ReachedLimit::Time),
+            (is_stopped, StopReason::Stopped),
+            (self.states.is_some_and(|most| states >= most), StopReason::States),
+            (self.time.is_some_and(|most| started.elapsed() >= most), StopReason::Time),
         ];
         checks.into_iter().find_map(|(is_reached, limit)| is_reached.then_some(limit))
     }
@@ -357,7 +357,7 @@ mod tests {
     use crate::check::Check;
     use crate::explore::visited::SHARD_COUNT;
     use crate::measure::Measure;
-    use crate::report::Report;
+    use crate::report::CheckReport;
 
     /// Simulated clock for tests. The readings of the stop signal are numbered from 0. From the
     /// reading `raise_at` on, the clock raises the signal with the limit `stage`.
@@ -393,11 +393,14 @@ mod tests {
     /// Runs a check, and raises its stop signal when the check reads the signal for the
     /// `raise_at`-th time. Returns the report and the number of times that the check read the
     /// signal.
-    fn limited_at(raise_at: u64, stage: SignalledLimit) -> (Report, u64) {
+    fn limited_at(raise_at: u64, stage: SignalledLimit) -> (CheckReport, u64) {
         let stop = StopSignal::raised_at_reading(raise_at, stage);
-        let mut check = Check::<RicartAgrawala>::of(2).entries(2).threads(2);
+        let mut check = Check::<RicartAgrawala>::new(2).request_limits(2).threads(2);
         check.plan.stop = stop.clone();
-        let check = check.always(MutualExclusion::new()).deadlock_free().starvation_free();
+        let check = check
+            .always(MutualExclusion::new())
+            .check_deadlock_freedom()
+            .check_starvation_freedom();
         (check.run(), stop.reading_count())
     }
 
@@ -416,7 +419,7 @@ mod tests {
             assert!(seen <= raise_at + LATE, "raised at {raise_at}, {seen} readings");
             assert_ne!(report.judgement(), Judgement::Violated, "{report}");
             let is_whole = report.judgement() == Judgement::Holds;
-            assert!(is_whole || report.reached_limit == Some(ReachedLimit::Time), "{report}");
+            assert!(is_whole || report.reached_limit == Some(StopReason::Time), "{report}");
             assert!(!is_whole || raise_at + LATE >= readings, "{raise_at} of {readings}: {report}");
         }
     }
@@ -427,7 +430,7 @@ mod tests {
     fn interrupted_measurement_knows_no_extreme() {
         let measured = |raise_at| {
             let stop = StopSignal::raised_at_reading(raise_at, SignalledLimit::Time);
-            let mut check = Check::<RicartAgrawala>::of(2).threads(1);
+            let mut check = Check::<RicartAgrawala>::new(2).threads(1);
             check.plan.stop = stop.clone();
             let report = check.measure(Measure::Messages).expect("a valid check");
             (report, stop.reading_count())
@@ -453,7 +456,7 @@ mod tests {
             let (report, seen) = limited_at(raise_at, SignalledLimit::SearchTime);
             assert_ne!(report.judgement(), Judgement::Violated, "{report}");
             let is_whole = report.judgement() == Judgement::Holds;
-            assert!(is_whole || report.reached_limit == Some(ReachedLimit::Time), "{report}");
+            assert!(is_whole || report.reached_limit == Some(StopReason::Time), "{report}");
             assert!(seen <= readings + 40 + SHARD_COUNT as u64);
             incomplete += u64::from(!is_whole);
         }
@@ -473,9 +476,9 @@ mod tests {
             polled.poll(&stop);
             stop.reached_limit()
         };
-        assert_eq!(polled(of(Some(Duration::ZERO), None)), Some(ReachedLimit::Time));
+        assert_eq!(polled(of(Some(Duration::ZERO), None)), Some(StopReason::Time));
         assert_eq!(polled(of(Some(Duration::MAX), None)), None);
-        assert_eq!(polled(of(None, Some((8, || Some(8))))), Some(ReachedLimit::Memory));
+        assert_eq!(polled(of(None, Some((8, || Some(8))))), Some(StopReason::Memory));
         assert_eq!(polled(of(None, Some((8, || Some(7))))), None);
     }
 
@@ -483,9 +486,9 @@ mod tests {
     fn memory_limit_counts_process_memory_and_analysis() {
         let limits = CheckLimits { bytes: Some(100), ..CheckLimits::default() };
         assert_eq!(limits.reached_limit(1, 60, 39), None);
-        assert_eq!(limits.reached_limit(1, 60, 40), Some(ReachedLimit::Memory));
+        assert_eq!(limits.reached_limit(1, 60, 40), Some(StopReason::Memory));
         let limits = CheckLimits { memory_reader: Some(|| Some(90)), ..limits };
         assert_eq!(limits.reached_limit(1, 60, 9), None);
-        assert_eq!(limits.reached_limit(1, 60, 10), Some(ReachedLimit::Memory));
+        assert_eq!(limits.reached_limit(1, 60, 10), Some(StopReason::Memory));
     }
 }

@@ -15,7 +15,7 @@ use crate::model::causality::CausalityTracking;
 use crate::model::hooks::ProvidedHooks;
 use crate::model::protocol_model::MonitorNeeds;
 use crate::users::entries::{RequestLimit, RequestLimits};
-use crate::users::user::Workload;
+use crate::users::user::UserWorkload;
 use crate::world::{FaultCounts, MAX_PROCESSES, StateLayout};
 
 /// Configuration of a check, its properties, and what its monitors need.
@@ -83,7 +83,7 @@ impl PropertyCheckKind {
 
 /// Parts of a search that follow from a valid plan.
 pub(crate) struct ValidPlan {
-    pub(crate) workload: Workload,
+    pub(crate) workload: UserWorkload,
     /// Maximum number of each fault per run.
     pub(crate) budget: FaultCounts,
     pub(crate) layout: StateLayout,
@@ -115,13 +115,13 @@ impl CheckPlan {
     /// the protocol.
     pub(crate) fn add_needs_of(&mut self, property: Property, service: Service) {
         let needs = &mut self.needs;
-        let counts_only = matches!(property, Property::MutualExclusion | Property::AtMost(_));
+        let counts_only = matches!(property, Property::MutualExclusion | Property::KExclusion(_));
         needs.depends_on_names |= !counts_only;
         if property.required_input() == RequiredInput::Clocks {
             needs.causality = CausalityTracking::Requests;
         }
         if property.required_input() == RequiredInput::Messages {
-            needs.layer = service.cost_layer().or(Some(Layer::Agreement));
+            needs.layer = service.counted_layer().or(Some(Layer::Agreement));
             needs.observes_all_messages |= property != Property::Topology;
         }
     }
@@ -200,7 +200,7 @@ impl CheckPlan {
 
     /// Returns the commands that the users issue. Returns an error if the numbers of processes and
     /// requests are invalid, or if the properties exclude an option of the check.
-    fn workload(&self, hooks: ProvidedHooks) -> Result<Workload, CheckError> {
+    fn workload(&self, hooks: ProvidedHooks) -> Result<UserWorkload, CheckError> {
         let CheckConfig { size, model, faults, bounds, search, .. } = &self.config;
         let size = *size;
         if size == 0 || size > MAX_PROCESSES {
@@ -245,7 +245,7 @@ impl CheckPlan {
         let initiators = model.initiators.clone().unwrap_or_else(all_processes);
         let (service, schedule) = (self.config.service, self.agreement_schedule.clone());
         let has_single_election = model.has_single_election;
-        Ok(Workload { entries, initiators, has_single_election, size, service, schedule })
+        Ok(UserWorkload { entries, initiators, has_single_election, size, service, schedule })
     }
 
     /// Returns true if a selected property is judged under [`CheckConfig::fairness`].

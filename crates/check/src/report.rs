@@ -8,14 +8,14 @@ use serde::{Serialize, Serializer};
 use tenure_core::{Judgement, Property};
 
 use crate::explain::description::StepwiseDescription;
-use crate::limits::ReachedLimit;
+use crate::limits::StopReason;
 use crate::liveness::Fairness;
-use crate::swarm::report::SwarmCoverage;
+use crate::swarm::report::SwarmMemberCoverage;
 use tenure_trace::{CreateError, Trace, WriteError, Writer, files};
 
 /// Result of a check.
 #[derive(Clone, Debug, Default)]
-pub struct Report {
+pub struct CheckReport {
     /// Name of the algorithm.
     pub algorithm: String,
     /// Number of processes.
@@ -54,7 +54,7 @@ pub struct Report {
     /// bound on terms has no effect.
     pub has_terms: bool,
     /// Limit that stopped the search, if any.
-    pub reached_limit: Option<ReachedLimit>,
+    pub reached_limit: Option<StopReason>,
     /// Fairness under which liveness was judged. `None` if no liveness property was selected, or if
     /// the search was a swarm search.
     pub fairness: Option<Fairness>,
@@ -67,7 +67,7 @@ pub struct Report {
     pub peak_bytes: usize,
     /// Coverage of a swarm search; `None` for an exhaustive search. A swarm search never reports
     /// that a property holds.
-    pub swarm: Option<SwarmCoverage>,
+    pub swarm: Option<SwarmMemberCoverage>,
 }
 
 /// Measured bypass bound of a lock. It is exact unless [`Self::is_lower_bound`] is true.
@@ -106,8 +106,8 @@ impl ReachedBounds {
     }
 }
 
-/// A run that violates a property, with an explanation. [`Report::counterexamples`] states when the
-/// run is a shortest one.
+/// A run that violates a property, with an explanation. [`CheckReport::counterexamples`] states
+/// when the run is a shortest one.
 #[derive(Clone, Debug)]
 pub struct Counterexample {
     /// The violated property.
@@ -135,10 +135,12 @@ pub enum ViolationKind {
     /// demands can never happen.
     Blocked,
     /// The last steps of the run can repeat forever: a process then waits forever, or an event that
-    /// an expression demands never happens. Other steps would serve the process or cause the event.
+    /// an expression demands never happens. Other steps would serve the process or cause the event,
+    /// or lead to states that the search did not explore.
     Starvation,
     /// The last steps of the run can repeat forever. During these steps, processes wait and no
-    /// process enters. Other steps would let a process enter.
+    /// process enters. Other steps would let a process enter, or lead to states that the search did
+    /// not explore.
     Livelock,
     /// The run may end in its last state, or stay in this state forever. The property permits
     /// neither.
@@ -162,8 +164,8 @@ impl ViolationKind {
 impl Counterexample {
     /// Returns the number of steps. Steps in which only time passes, and ends of steps that take
     /// time, do not count.
-    pub fn length(&self) -> usize {
-        self.run.length()
+    pub fn step_count(&self) -> usize {
+        self.run.step_count()
     }
 
     /// Returns the input of each counted step in words: see [`StepwiseDescription::step_inputs`].
@@ -175,15 +177,16 @@ impl Counterexample {
     ///
     /// # Errors
     ///
-    /// Returns a [`SaveError`]. After an error, the file may exist and contain a part of the trace.
-    pub fn save(&self, path: impl AsRef<Path>) -> Result<(), SaveError> {
+    /// Returns a [`TraceSaveError`]. After an error, the file may exist and contain a part of the
+    /// trace.
+    pub fn save(&self, path: impl AsRef<Path>) -> Result<(), TraceSaveError> {
         save_trace(&self.trace, path)
     }
 }
 
 /// Returns the judgement of a property. A limit makes the judgement incomplete, unless a violation
 /// was found.
-pub(crate) fn judgement(is_violated: bool, limit: Option<ReachedLimit>) -> Judgement {
+pub(crate) fn judgement(is_violated: bool, limit: Option<StopReason>) -> Judgement {
     match limit {
         _ if is_violated => Judgement::Violated,
         Some(_) => Judgement::Incomplete,
@@ -191,7 +194,7 @@ pub(crate) fn judgement(is_violated: bool, limit: Option<ReachedLimit>) -> Judge
     }
 }
 
-pub(crate) fn save_trace(trace: &Trace, path: impl AsRef<Path>) -> Result<(), SaveError> {
+pub(crate) fn save_trace(trace: &Trace, path: impl AsRef<Path>) -> Result<(), TraceSaveError> {
     let path = path.as_ref();
     let failed = |error| CreateError { path: path.into(), error };
     let file = files::create(path).map_err(failed)?;
@@ -204,7 +207,7 @@ pub(crate) fn save_trace(trace: &Trace, path: impl AsRef<Path>) -> Result<(), Sa
 
 /// Error while saving a trace.
 #[derive(Debug, thiserror::Error)]
-pub enum SaveError {
+pub enum TraceSaveError {
     /// The file could not be created.
     #[error(transparent)]
     Create(#[from] CreateError),
@@ -213,7 +216,7 @@ pub enum SaveError {
     Write(#[from] WriteError),
 }
 
-impl Report {
+impl CheckReport {
     /// Returns the overall judgement: violated if any property is violated, or else incomplete if
     /// any is incomplete, or else `holds`. If the report has no properties or has a bypass bound,
     /// it is also incomplete after a swarm search, and if a limit stopped the check.
@@ -236,7 +239,7 @@ impl Report {
     /// the properties of this report. For the limit, the fairness, the bounds and the bypass, the
     /// values of this report take precedence.
     #[must_use]
-    pub fn combined_with(mut self, other: Report) -> Self {
+    pub fn combined_with(mut self, other: CheckReport) -> Self {
         self.properties.extend(other.properties);
         self.counterexamples.extend(other.counterexamples);
         self.states += other.states;
@@ -288,7 +291,7 @@ impl Report {
 
     /// Returns the shortest counterexample. `None` if no property is violated.
     pub fn shortest_counterexample(&self) -> Option<&Counterexample> {
-        self.counterexamples.iter().min_by_key(|found| found.length())
+        self.counterexamples.iter().min_by_key(|found| found.step_count())
     }
 
     /// Asserts that every property holds. For use in tests.
@@ -319,13 +322,13 @@ impl Serialize for Counterexample {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let mut fields = to.serialize_struct("Counterexample", 3)?;
         fields.serialize_field("property", &self.property)?;
-        fields.serialize_field("length", &self.length())?;
+        fields.serialize_field("length", &self.step_count())?;
         fields.serialize_field("steps", &self.step_inputs())?;
         fields.end()
     }
 }
 
-impl Serialize for Report {
+impl Serialize for CheckReport {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let mut fields = to.serialize_struct("Report", 15)?;
         fields.serialize_field("algorithm", &self.algorithm)?;

@@ -23,7 +23,7 @@ use crate::model::fingerprint::missed_state_probability;
 use crate::model::intern::Interner;
 use crate::model::protocol_model::ProtocolModel;
 use crate::plan::{CheckPlan, ValidPlan};
-use crate::report::{BypassBound, ReachedBounds, Report, judgement};
+use crate::report::{BypassBound, CheckReport, ReachedBounds, judgement};
 use crate::users::crashes::SaveTiming;
 use crate::users::user::Checkable;
 use crate::world::initial::{InitialWorlds, initial_worlds};
@@ -40,7 +40,7 @@ impl<P: Checkable> Check<P> {
     ///
     /// Panics if the configuration is invalid or a handler panics. [`Check::try_run`] returns an
     /// error in most of these cases.
-    pub fn run(self) -> Report {
+    pub fn run(self) -> CheckReport {
         self.try_run().unwrap_or_else(|refusal| panic!("{refusal}"))
     }
 
@@ -61,7 +61,7 @@ impl<P: Checkable> Check<P> {
     /// or duration exceeds its maximum, or if the drift of clocks is a million parts per million or
     /// more. In rounds, panics if a message does not take exactly one unit of time, or if steps
     /// take time.
-    pub fn try_run(mut self) -> Result<Report, CheckError> {
+    pub fn try_run(mut self) -> Result<CheckReport, CheckError> {
         let started = Instant::now();
         self.select_custom();
         let rules = self.build_model_and_rules()?;
@@ -112,7 +112,11 @@ impl<P: Checkable> Check<P> {
 
 impl CheckPlan {
     /// Runs the check in a model. `started` is the moment at which the check began.
-    fn run(&mut self, rules: Arc<SearchRules>, started: Instant) -> Result<Report, CheckError> {
+    fn run(
+        &mut self,
+        rules: Arc<SearchRules>,
+        started: Instant,
+    ) -> Result<CheckReport, CheckError> {
         let reduced = match self.config.search.swarm {
             Some(swarm) => Some(self.run_swarm_member(swarm, Arc::clone(&rules))?),
             None => self
@@ -143,7 +147,7 @@ impl CheckPlan {
     /// apply, if the search fails, or if it finds a violation. The caller must then run the check
     /// without the reduction, because there may be a shorter counterexample. The duration of this
     /// search is subtracted from the time limit.
-    fn run_with_ample_sets(&mut self, rules: &Arc<SearchRules>) -> Option<Report> {
+    fn run_with_ample_sets(&mut self, rules: &Arc<SearchRules>) -> Option<CheckReport> {
         let is_visible = self.bypass_cap.is_some() || !self.config.custom_properties.is_empty();
         if !self.config.search.uses_ample_sets || !rules.permits_ample_sets() || is_visible {
             return None;
@@ -172,7 +176,7 @@ impl CheckPlan {
         Ok((first, rules))
     }
 
-    fn search_and_report(&mut self, rules: Arc<SearchRules>) -> Result<Report, CheckError> {
+    fn search_and_report(&mut self, rules: Arc<SearchRules>) -> Result<CheckReport, CheckError> {
         let (started, analyses) = (Instant::now(), self.needs_graph_analysis());
         let (mut finished, _watchdog) = self.run_search(rules, started, analyses)?;
         finished.ensure_no_panic()?;
@@ -287,17 +291,17 @@ impl CheckPlan {
     }
 
     /// Returns the report of a complete search without a violation: every selected property holds.
-    pub(crate) fn report_without_violation(&self, finished: &mut FinishedSearch) -> Report {
+    pub(crate) fn report_without_violation(&self, finished: &mut FinishedSearch) -> CheckReport {
         let report = self.empty_report(finished);
         let holds = self.selected.iter().map(|selected| (selected.property, Judgement::Holds));
-        Report { properties: holds.collect(), ..report }
+        CheckReport { properties: holds.collect(), ..report }
     }
 
-    fn empty_report(&self, finished: &mut FinishedSearch) -> Report {
+    fn empty_report(&self, finished: &mut FinishedSearch) -> CheckReport {
         let states = finished.explored.state_count();
         let rules = &finished.rules;
         let is_commuting = rules.excluded_deliveries.is_some();
-        Report {
+        CheckReport {
             algorithm: self.config.name.clone(),
             size: self.config.size,
             states,
@@ -322,11 +326,11 @@ impl CheckPlan {
             },
             bypass: self.bypass_bound(finished),
             peak_bytes: finished.explored.bytes_peak,
-            ..Report::default()
+            ..CheckReport::default()
         }
     }
 
-    fn report(&self, finished: &mut FinishedSearch) -> Report {
+    fn report(&self, finished: &mut FinishedSearch) -> CheckReport {
         let mut report = self.empty_report(finished);
         let graph = self.needs_graph_analysis() && !self.stop.must_stop_check();
         let graph = graph.then(|| {

@@ -50,8 +50,8 @@ pub(crate) struct StrongComponentSearch<'g, G: StepGraph, B, S> {
     clock: u32,
 }
 
-/// One component: its number and its states. `of` contains the component number of each state, or
-/// [`NO_COMPONENT`] if the component of a state is not complete yet.
+/// One component: its number and its states. `component_numbers` contains the component number of
+/// each state, or [`NO_COMPONENT`] if the component of a state is not complete yet.
 pub(crate) struct StrongComponent<'c> {
     pub(crate) number: u32,
     pub(crate) members: &'c [u32],

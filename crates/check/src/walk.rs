@@ -1,5 +1,5 @@
-//! Walks over all reachable states without reductions. The walk is used to compare the code of an
-//! algorithm with a separate model of the algorithm.
+//! Exploration of all reachable states without reductions. The exploration is used to compare the
+//! code of an algorithm with a separate model of the algorithm.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -28,12 +28,12 @@ pub struct GlobalState {
     pub processes: Vec<Option<Arc<Value>>>,
     /// Messages in flight. They are grouped by link; the messages of a link are in the order of
     /// sending if the link keeps this order.
-    pub messages: Vec<MessageInFlight>,
+    pub messages: Vec<InFlightMessage>,
 }
 
 /// Message that was sent, and neither received nor lost yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MessageInFlight {
+pub struct InFlightMessage {
     /// Index of the sender.
     pub from: u32,
     /// Index of the receiver.
@@ -42,48 +42,49 @@ pub struct MessageInFlight {
     pub content: Arc<Value>,
 }
 
-/// A step between two reachable states. States are numbered from 0 in the order in which the walk
-/// reaches them.
+/// A step between two reachable states. States are numbered from 0 in the order in which the
+/// exploration reaches them.
 #[derive(Clone, Copy, Debug)]
 pub struct VisitedStep<'a> {
     /// Number of the state before the step.
     pub before: usize,
     /// Number of the state after the step.
     pub after: usize,
-    /// State after the step. `None` if the walk has reached this state before. A new state gets the
-    /// next free number, and `after` is this number.
+    /// State after the step. `None` if the exploration has reached this state before. A new state
+    /// gets the next free number, and `after` is this number.
     pub new_state: Option<&'a GlobalState>,
     /// Index of the process that takes the step. `None` for a fault of the network.
     pub process: Option<u32>,
 }
 
-/// Receiver of the states and steps of a walk. The walk hands over each state once: as an initial
-/// state, or with the step that first reaches it.
-pub trait WalkObserver {
+/// Receiver of the states and steps of an exploration. The exploration hands over each state once:
+/// as an initial state, or with the step that first reaches it.
+pub trait StateSpaceObserver {
     /// Receives an initial state. The first call receives state 0, the second call state 1, and so
-    /// on. The walk ends if this method returns a break.
+    /// on. The exploration ends if this method returns a break.
     fn on_initial_state(&mut self, state: &GlobalState) -> ControlFlow<()>;
 
-    /// Receives a step. The walk ends if this method returns a break.
+    /// Receives a step. The exploration ends if this method returns a break.
     fn on_step(&mut self, step: VisitedStep<'_>) -> ControlFlow<()>;
 }
 
-/// Result of a walk.
+/// Result of an exploration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct WalkReport {
+pub struct ExplorationReport {
     /// Number of reached states.
     pub states: u64,
     /// Number of steps between reached states.
     pub steps: u64,
-    /// True if the walk visited every reachable state. False if the observer ended the walk, a
-    /// bound was exceeded, or the walk reached more than the maximum number of states.
+    /// True if the exploration visited every reachable state. False if the observer ended the
+    /// exploration, a bound was exceeded, or the exploration reached more than the maximum number
+    /// of states.
     pub is_complete: bool,
 }
 
 impl<P: Checkable> Check<P> {
-    /// Walks over all reachable states, breadth first, and hands each state and each step to the
+    /// Explores all reachable states, breadth first, and hands each state and each step to the
     /// observer. No reduction is applied: states that differ only by process names or by a shift of
-    /// timestamps are not merged. The walk ends incomplete when it has reached more than
+    /// timestamps are not merged. The exploration ends incomplete when it has reached more than
     /// `max_states` states.
     ///
     /// # Errors
@@ -97,8 +98,8 @@ impl<P: Checkable> Check<P> {
     pub fn visit_reachable_states(
         mut self,
         max_states: u64,
-        observer: &mut dyn WalkObserver,
-    ) -> Result<WalkReport, CheckError> {
+        observer: &mut dyn StateSpaceObserver,
+    ) -> Result<ExplorationReport, CheckError> {
         self.plan.config.search.shifts_timestamps = false;
         self.hooks.symmetry = None;
         let rules = self.build_model_and_rules()?;
@@ -111,8 +112,8 @@ impl CheckPlan {
         &self,
         rules: Arc<SearchRules>,
         max_states: u64,
-        observer: &mut dyn WalkObserver,
-    ) -> Result<WalkReport, CheckError> {
+        observer: &mut dyn StateSpaceObserver,
+    ) -> Result<ExplorationReport, CheckError> {
         assert!(!rules.is_timed, "a walk needs asynchronous time");
         let (first, rules) = self.prepare_initial_worlds(rules)?;
         let first = first.into_iter().map(|(world, _)| world).collect();
@@ -123,7 +124,7 @@ impl CheckPlan {
 struct Walk {
     rules: Arc<SearchRules>,
     visited: HashMap<Vec<u32>, usize>,
-    report: WalkReport,
+    report: ExplorationReport,
     max_states: u64,
     /// For each local state, by id: the state of the process as a tree of values. `None` if the
     /// tree has not been computed yet. `Some(None)` if the process is down.
@@ -138,14 +139,18 @@ impl Walk {
         Walk {
             rules,
             visited: HashMap::new(),
-            report: WalkReport { is_complete: true, ..WalkReport::default() },
+            report: ExplorationReport { is_complete: true, ..ExplorationReport::default() },
             max_states,
             states: Vec::new(),
             messages: Vec::new(),
         }
     }
 
-    fn run(mut self, first: Vec<Vec<u32>>, observer: &mut dyn WalkObserver) -> WalkReport {
+    fn run(
+        mut self,
+        first: Vec<Vec<u32>>,
+        observer: &mut dyn StateSpaceObserver,
+    ) -> ExplorationReport {
         let mut worker = SuccessorWorker::new(Arc::clone(&self.rules));
         let mut frontier = Vec::new();
         for world in first {
@@ -172,7 +177,7 @@ impl Walk {
         self.report
     }
 
-    fn ended(mut self) -> WalkReport {
+    fn ended(mut self) -> ExplorationReport {
         self.report.is_complete = false;
         self.report
     }
@@ -196,7 +201,7 @@ impl Walk {
         worker: &mut SuccessorWorker,
         (before, world): (usize, &[u32]),
         frontier: &mut Vec<Vec<u32>>,
-        observer: &mut dyn WalkObserver,
+        observer: &mut dyn StateSpaceObserver,
     ) -> ControlFlow<()> {
         let mut successors = Vec::new();
         let layout = self.rules.layout;
@@ -242,7 +247,7 @@ impl Walk {
                 // A message between applications has the id 0 and no content.
                 if message != 0 {
                     let (from, to) = (layout.sender(slot) as u32, layout.receiver(slot) as u32);
-                    messages.push(MessageInFlight { from, to, content: self.message(message) });
+                    messages.push(InFlightMessage { from, to, content: self.message(message) });
                 }
             }
         }

@@ -89,7 +89,7 @@ pub use tenure_core as core;
 #[cfg(not(target_family = "wasm"))]
 pub use tenure_daemon as daemon;
 #[cfg(feature = "command")]
-pub use tenure_instances::{CustomAlgorithms, Monitors, applications, catalogue, monitors};
+pub use tenure_instances::{CustomAlgorithms, CustomMonitors, applications, catalogue, monitors};
 #[cfg(feature = "command")]
 pub use tenure_lab as lab;
 #[cfg(not(target_family = "wasm"))]

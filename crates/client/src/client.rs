@@ -3,14 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::election::observer::Observer;
+use crate::election::observer::ElectionObserver;
 use crate::error::ClientError;
 use crate::options::ConnectOptions;
 use crate::session::Session;
 use crate::transport::channel::Channel;
 use crate::transport::endpoint::Endpoint;
 use crate::watch::key_changes::KeyChanges;
-use crate::watch::queue_changes::QueueChanges;
+use crate::watch::queue_changes::LockQueueChanges;
 
 /// Time within which a member must accept the first connection. After this time,
 /// [`Client::connect`] fails.
@@ -78,8 +78,8 @@ impl Client {
     }
 
     /// Connects to a member if the client has no connection. A caller may drop the future if the
-    /// attempt takes too long. Later requests then connect as usual, and [`Client::last_failure`]
-    /// returns the failures of the attempt.
+    /// attempt takes too long. Later requests then connect as usual, and
+    /// [`Client::endpoint_failures`] returns the failures of the attempt.
     ///
     /// # Errors
     ///
@@ -95,7 +95,7 @@ impl Client {
     ///
     /// The client records failures of requests, connections and renewals. When a member serves a
     /// request, the client removes all recorded failures. Returns `None` if no failure is recorded.
-    pub fn last_failure(&self) -> Option<String> {
+    pub fn endpoint_failures(&self) -> Option<String> {
         self.channel.failures.reasons_with_addresses()
     }
 
@@ -118,8 +118,8 @@ impl Client {
 
     /// Returns a receiver of the changes in the queue of a lock or an election. The first reported
     /// changes are those in the revision `from` of the store. The first revision of a store is 1.
-    pub fn queue_changes(&self, name: &str, from: u64) -> QueueChanges {
-        QueueChanges::new(self.channel.clone(), name, from)
+    pub fn lock_queue_changes(&self, name: &str, from: u64) -> LockQueueChanges {
+        LockQueueChanges::new(self.channel.clone(), name, from)
     }
 
     /// Returns a receiver of the changes of a key. The first reported changes are those in the
@@ -129,7 +129,7 @@ impl Client {
     }
 
     /// Returns an observer of the leader of an election. Sends no request.
-    pub fn observe(&self, name: &str) -> Observer {
-        Observer::new(self.channel.clone(), name)
+    pub fn election_observer(&self, name: &str) -> ElectionObserver {
+        ElectionObserver::new(self.channel.clone(), name)
     }
 }

@@ -135,14 +135,14 @@ mod tests {
         let until = guard.deadline().expect("a deadline");
 
         SIMULATED_SUSPENSION.set(SIMULATED_SUSPENSION.get() + Duration::from_secs(30));
-        assert_eq!(session.end_reason(), None);
+        assert_eq!(session.loss_reason(), None);
         let sooner = guard.deadline().expect("a deadline");
         assert!(sooner < until - Duration::from_secs(29), "half of the TTL has passed");
 
         SIMULATED_SUSPENSION.set(SIMULATED_SUSPENSION.get() + Duration::from_secs(31));
         // The session ends as soon as the clock passes the deadline, before a task is notified or a
         // renewal is sent.
-        assert_eq!(session.end_reason(), Some(LossReason::NotRenewed));
+        assert_eq!(session.loss_reason(), Some(LossReason::NotRenewed));
         assert_eq!(guard.deadline(), None);
         assert_eq!(guard.lost().await, LossReason::NotRenewed);
         assert!(std::time::Instant::now() < until, "the TTL has not passed on the ordinary clock");

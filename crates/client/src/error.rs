@@ -50,10 +50,10 @@ pub enum ClientError {
     WouldDeadlock {
         /// The waits that form the cycle. The first element is the wait of the caller. Each session
         /// waits for the next session in this list. The last session waits for the first session.
-        cycle: Vec<DeadlockStep>,
+        cycle: Vec<WaitForEdge>,
     },
     /// The semaphore exists with another number of permits, or an earlier claim of a lock requests
-    /// another number of [`LockAccess::Slots`](crate::LockAccess::Slots). The session is not in the
+    /// another number of [`LockMode::Slots`](crate::LockMode::Slots). The session is not in the
     /// queue.
     #[error("semaphore '{semaphore}' has '{permits}' permits, not '{requested}'")]
     PermitsMismatch {
@@ -65,12 +65,13 @@ pub enum ClientError {
         /// as text.
         permits: String,
     },
-    /// A request for 0 permits, or for more than the semaphore has. No request was sent.
+    /// The caller gave 0 permits or slots, or requested more permits than the semaphore has. No
+    /// request was sent.
     #[error("invalid number of permits '{requested}': expected 1 to {permits}")]
     InvalidPermits {
-        /// Number of permits that the caller requested.
+        /// Number of permits or slots that the caller gave.
         requested: u32,
-        /// Largest number of permits that can be requested.
+        /// Largest number that the method accepts.
         permits: u32,
     },
     /// The caller cannot enter the barrier, because enough other participants have entered it
@@ -97,17 +98,17 @@ pub enum ClientError {
 /// One session of a deadlock, and the lock for which the session waits. The next session of the
 /// cycle holds this lock.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DeadlockStep {
+pub struct WaitForEdge {
     /// ID of the session's lease.
     pub session: i64,
     /// Name of the lock for which the session waits.
     pub lock: String,
 }
 
-fn describe_cycle(cycle: &[DeadlockStep]) -> String {
+fn describe_cycle(cycle: &[WaitForEdge]) -> String {
     let waits = cycle
         .iter()
-        .map(|DeadlockStep { session, lock }| format!("session {session:x} waits for '{lock}'"));
+        .map(|WaitForEdge { session, lock }| format!("session {session:x} waits for '{lock}'"));
     waits.collect::<Vec<_>>().join(", ")
 }
 
@@ -115,8 +116,8 @@ fn describe_cycle(cycle: &[DeadlockStep]) -> String {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum LossReason {
     /// No renewal succeeded in time. The client must assume that the lease has expired, although
-    /// the service may still keep it. [`Client::last_failure`](crate::Client::last_failure) returns
-    /// the reason.
+    /// the service may still keep it.
+    /// [`Client::endpoint_failures`](crate::Client::endpoint_failures) returns the reason.
     #[error("no renewal succeeded in time")]
     NotRenewed,
     /// The service has no lease for the session any more: it expired or was revoked.

@@ -14,6 +14,6 @@ pub(crate) async fn start_member() -> (TempDir, String) {
     };
     let server = Server::start(&config).await.expect("a member");
     let address = server.client_addresses()[0].to_string();
-    tokio::spawn(server.run(std::future::pending()));
+    tokio::spawn(server.serve(std::future::pending()));
     (folder, address)
 }

@@ -24,8 +24,8 @@ use crate::theory::{Prediction, WorkloadKind};
 ///   before, with shifted timestamps. An algorithm therefore compares a timestamp only with another
 ///   timestamp.
 /// - [`Algorithm::smallest_timestamp`] reads exactly the timestamps that
-///   [`Algorithm::shift_timestamps`] changes. A timestamp without meaning in the present state has
-///   a fixed value, and both methods ignore it.
+///   [`Algorithm::lower_timestamps`] changes. A timestamp without meaning in the present
+///   state has a fixed value, and both methods ignore it.
 /// - The first half of every [`Fence`](crate::Fence) in the state or in a message counts as a
 ///   timestamp.
 pub trait Algorithm: Protocol {
@@ -50,7 +50,7 @@ pub trait Algorithm: Protocol {
     /// this timeout. With the default, `None`, the timeout allows a few message delays per process.
     /// An algorithm overrides this method only if its number of rounds depends on the values of
     /// identifiers.
-    fn max_service_time(config: &Self::Config, size: u32) -> Option<u64> {
+    fn max_waiting_time(config: &Self::Config, size: u32) -> Option<u64> {
         let _ = (config, size);
         None
     }
@@ -95,7 +95,7 @@ pub trait Algorithm: Protocol {
 
     /// Subtracts `by` from every timestamp in the state. `by` is at most the result of
     /// [`Algorithm::smallest_timestamp`]. Does nothing if the state has no timestamps.
-    fn shift_timestamps(&mut self, by: u64) {
+    fn lower_timestamps(&mut self, by: u64) {
         let _ = by;
     }
 
@@ -107,20 +107,20 @@ pub trait Algorithm: Protocol {
 
     /// Subtracts `by` from every timestamp in a message. `by` is at most the result of
     /// [`Algorithm::smallest_message_timestamp`].
-    fn shift_message(config: &Self::Config, message: &mut Self::Message, by: u64) {
+    fn lower_message_timestamps(config: &Self::Config, message: &mut Self::Message, by: u64) {
         let _ = (config, message, by);
     }
 
     /// Returns the smallest timestamp in saved state, or `None` if the saved state has no
     /// timestamps.
-    fn smallest_stable_timestamp(config: &Self::Config, stable: &Self::Stable) -> Option<u64> {
+    fn smallest_saved_timestamp(config: &Self::Config, stable: &Self::Stable) -> Option<u64> {
         let _ = (config, stable);
         None
     }
 
     /// Subtracts `by` from every timestamp in saved state. `by` is at most the result of
-    /// [`Algorithm::smallest_stable_timestamp`].
-    fn shift_stable(config: &Self::Config, stable: &mut Self::Stable, by: u64) {
+    /// [`Algorithm::smallest_saved_timestamp`].
+    fn lower_saved_timestamps(config: &Self::Config, stable: &mut Self::Stable, by: u64) {
         let _ = (config, stable, by);
     }
 }

@@ -11,7 +11,7 @@ use crate::graph::Graph;
 use crate::label::Layer;
 use crate::process::ProcessId;
 use crate::property::Property;
-use crate::theory::Theory;
+use crate::theory::ExpectedCosts;
 use crate::time::Delay;
 
 /// Assumptions, tolerated faults, costs and promises of an algorithm.
@@ -30,7 +30,7 @@ pub struct Card {
     /// Publication that describes the algorithm: author, title and year.
     pub paper: &'static str,
     /// Rule by which the algorithm reaches its decisions, such as a token or a quorum.
-    pub strategy: Strategy,
+    pub strategy: AlgorithmClass,
     /// Weakest timing model in which the algorithm keeps its promises.
     pub timing: Timing,
     /// Weakest channel order with which the algorithm keeps its promises.
@@ -51,7 +51,7 @@ pub struct Card {
     /// Delays, bypass and service order according to the literature. `None` if the card states
     /// none.
     #[cfg_attr(feature = "serde", serde(skip))]
-    pub theory: Option<Theory>,
+    pub theory: Option<ExpectedCosts>,
     /// Properties promised while the assumptions hold.
     pub promises: Vec<Property>,
     /// Additional properties that the algorithm promises if its timers are accurate. Timers are
@@ -70,8 +70,8 @@ pub struct Card {
 impl Card {
     /// Creates the card of a lock with the defaults that most locks share. Channels reorder, timing
     /// is asynchronous, and links are complete. Processes have names and know the group size. The
-    /// strategy is [`Strategy::Permission`], no faults are tolerated, and no failure detector is
-    /// needed. The card promises mutual exclusion, starvation freedom and fencing. An algorithm
+    /// strategy is [`AlgorithmClass::Permission`], no faults are tolerated, and no failure detector
+    /// is needed. The card promises mutual exclusion, starvation freedom and fencing. An algorithm
     /// sets the cost, and overrides the fields that differ.
     pub fn mutex(name: &str, title: impl Into<String>, paper: &'static str) -> Self {
         Card {
@@ -79,7 +79,7 @@ impl Card {
             title: title.into(),
             service: Service::Mutex,
             paper,
-            strategy: Strategy::Permission,
+            strategy: AlgorithmClass::Permission,
             timing: Timing::Asynchronous,
             order: ChannelOrder::Reordered,
             faults: ToleratedFaults::none(""),
@@ -108,7 +108,7 @@ impl Card {
     pub fn election(name: &str, title: impl Into<String>, paper: &'static str) -> Self {
         Card {
             service: Service::Election,
-            strategy: Strategy::Comparison,
+            strategy: AlgorithmClass::Comparison,
             messages: MessageCost::per_election("", 0, None),
             promises: vec![Property::Agreement, Property::Progress, Property::Validity],
             ..Card::mutex(name, title, paper)
@@ -126,7 +126,7 @@ impl Card {
     ) -> Self {
         Card {
             service,
-            strategy: Strategy::Quorum,
+            strategy: AlgorithmClass::Quorum,
             messages: MessageCost::per_agreement("", 0, None),
             promises: vec![Property::Progress],
             ..Card::mutex(name, title, paper)
@@ -145,7 +145,10 @@ impl Card {
     ///
     /// [`Property::Cost`] is included if a run can be checked against the cost.
     /// [`Property::Topology`] is included if the topology is a ring or a configured graph.
-    pub fn all_promises(&self, drift_ppm: Option<u32>) -> impl Iterator<Item = Property> + '_ {
+    pub fn promises_under_drift(
+        &self,
+        drift_ppm: Option<u32>,
+    ) -> impl Iterator<Item = Property> + '_ {
         let keep_time = drift_ppm.is_some_and(|drift| drift <= self.drift_ppm);
         let clocked = self.timed_promises.iter().filter(move |_| keep_time);
         let cost = self.messages.is_checkable().then_some(Property::Cost);
@@ -168,12 +171,12 @@ impl Card {
 
     /// Returns the number of processes that may be inside the critical section at the same time: 1,
     /// the *k* of a k-mutex, or the group size if only neighbours exclude each other.
-    pub fn most_inside(&self) -> u32 {
+    pub fn max_inside(&self) -> u32 {
         if let Some(conflicts) = self.conflict_graph() {
             return conflicts.vertex_count();
         }
         let most = self.promises.iter().find_map(|promise| match promise {
-            Property::AtMost(most) => Some(*most),
+            Property::KExclusion(most) => Some(*most),
             _ => None,
         });
         most.unwrap_or(1)
@@ -206,11 +209,11 @@ impl Card {
         })
     }
 
-    /// Returns [`Property::AtMost`] with the result of [`Card::most_inside`] if `property` is
-    /// `AtMost`. Returns any other property unchanged.
-    pub fn resolve_k(&self, property: Property) -> Property {
+    /// Returns [`Property::KExclusion`] with the result of [`Card::max_inside`] if `property` is
+    /// `KExclusion`. Returns any other property unchanged.
+    pub fn resolve_max_inside(&self, property: Property) -> Property {
         match property {
-            Property::AtMost(_) => Property::AtMost(self.most_inside()),
+            Property::KExclusion(_) => Property::KExclusion(self.max_inside()),
             property => property,
         }
     }
@@ -297,7 +300,7 @@ impl Service {
     /// Returns the protocol layer whose messages the cost of this service counts: [`Layer::Mutex`]
     /// for a lock, with or without an election, and [`Layer::Election`] for an election. Returns
     /// `None` for all other services.
-    pub const fn cost_layer(self) -> Option<Layer> {
+    pub const fn counted_layer(self) -> Option<Layer> {
         match self {
             Service::Mutex | Service::MutexAndElection => Some(Layer::Mutex),
             Service::Election => Some(Layer::Election),
@@ -309,7 +312,7 @@ impl Service {
 /// Rule by which an algorithm reaches its decisions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "kebab-case"))]
-pub enum Strategy {
+pub enum AlgorithmClass {
     /// One process decides.
     Centralised,
     /// The holder of the token may enter the critical section. A lock between neighbours has one
@@ -467,7 +470,7 @@ impl Topology {
     /// Returns true if `from` may send to `to` in a group of `size` processes. For a topology that
     /// is not a ring, always returns true, because the process numbers alone do not determine its
     /// links.
-    pub fn has_link(self, size: u32, from: ProcessId, to: ProcessId) -> bool {
+    pub fn may_have_link(self, size: u32, from: ProcessId, to: ProcessId) -> bool {
         let follows = |one: ProcessId, other: ProcessId| (one.0 + 1) % size == other.0;
         match self {
             Topology::UnidirectionalRing => follows(from, to),

@@ -25,7 +25,7 @@ pub enum CostUnit {
 impl CostUnit {
     /// Returns the protocol layer whose messages are counted for this unit. Returns `None` for
     /// agreements, messages and periods, because runs are not checked against costs in these units.
-    pub const fn checked_layer(self) -> Option<Layer> {
+    pub const fn counted_layer(self) -> Option<Layer> {
         match self {
             CostUnit::Entry => Some(Layer::Mutex),
             CostUnit::Election => Some(Layer::Election),
@@ -89,7 +89,7 @@ impl MessageCost {
     /// upper bound or a positive lower bound, and count the messages of one [`Layer`].
     pub const fn is_checkable(&self) -> bool {
         self.is_complete
-            && self.per.checked_layer().is_some()
+            && self.per.counted_layer().is_some()
             && (self.least > 0 || self.most.is_some())
     }
 

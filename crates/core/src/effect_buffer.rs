@@ -87,28 +87,28 @@ impl<P: Protocol, E: Default> Default for EffectBuffer<P, E> {
 impl<P: Protocol, E: Environment> EffectBuffer<P, E> {
     /// Returns the sink that a step writes its effects to. The sink has the same type in every
     /// engine, so an algorithm is compiled only once for all engines.
-    pub fn effects(&mut self) -> StepEffects<'_, P> {
+    pub fn sink(&mut self) -> BufferSink<'_, P> {
         let EffectBuffer { messages, timers, events, environment } = self;
-        StepEffects { messages, timers, events, environment }
+        BufferSink { messages, timers, events, environment }
     }
 }
 
 /// Sink for the effects of one step. The sink writes the effects to an [`EffectBuffer`], and takes
 /// choices and clock readings from an [`Environment`].
-pub struct StepEffects<'a, P: Protocol> {
+pub struct BufferSink<'a, P: Protocol> {
     messages: &'a mut Vec<(ProcessId, P::Message)>,
     timers: &'a mut Vec<TimerChange<P::Timer>>,
     events: &'a mut Vec<P::Event>,
     environment: &'a mut dyn Environment,
 }
 
-impl<P: Protocol> fmt::Debug for StepEffects<'_, P> {
+impl<P: Protocol> fmt::Debug for BufferSink<'_, P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("StepEffects").field("messages", &self.messages).finish_non_exhaustive()
+        f.debug_struct("BufferSink").field("messages", &self.messages).finish_non_exhaustive()
     }
 }
 
-impl<P: Protocol> Effects<P> for StepEffects<'_, P> {
+impl<P: Protocol> Effects<P> for BufferSink<'_, P> {
     #[inline]
     fn send(&mut self, to: ProcessId, message: P::Message) {
         self.messages.push((to, message));
@@ -142,35 +142,35 @@ impl<P: Protocol> Effects<P> for StepEffects<'_, P> {
 }
 
 /// Implements [`Effects`] for the buffer itself, so that tests and examples can pass a buffer to a
-/// handler of an algorithm. Engines pass the result of [`EffectBuffer::effects`] instead.
+/// handler of an algorithm. Engines pass the result of [`EffectBuffer::sink`] instead.
 impl<P: Protocol, E: Environment> Effects<P> for EffectBuffer<P, E> {
     #[inline]
     fn send(&mut self, to: ProcessId, message: P::Message) {
-        self.effects().send(to, message);
+        self.sink().send(to, message);
     }
 
     #[inline]
     fn set_timer(&mut self, timer: P::Timer, after: Delay) {
-        self.effects().set_timer(timer, after);
+        self.sink().set_timer(timer, after);
     }
 
     #[inline]
     fn cancel_timer(&mut self, timer: P::Timer) {
-        self.effects().cancel_timer(timer);
+        self.sink().cancel_timer(timer);
     }
 
     #[inline]
     fn emit(&mut self, event: P::Event) {
-        self.effects().emit(event);
+        self.sink().emit(event);
     }
 
     #[inline]
     fn choose(&mut self, bound: u32) -> u32 {
-        self.effects().choose(bound)
+        self.sink().choose(bound)
     }
 
     #[inline]
     fn local_clock(&mut self) -> LocalTime {
-        self.effects().local_clock()
+        self.sink().local_clock()
     }
 }

@@ -216,13 +216,13 @@ impl Graph {
     /// # Panics
     ///
     /// If the graph does not contain the vertices.
-    pub fn distance(&self, one: ProcessId, other: ProcessId) -> Option<u32> {
+    pub fn hop_distance(&self, one: ProcessId, other: ProcessId) -> Option<u32> {
         self.distances_from(one)[other.index()]
     }
 
     /// Returns the largest distance between two vertices, or `None` if the graph is disconnected
     /// or empty.
-    pub fn diameter(&self) -> Option<u32> {
+    pub fn hop_diameter(&self) -> Option<u32> {
         let sources = (0..self.vertex_count()).map(ProcessId);
         sources
             .map(|source| self.distances_from(source).into_iter().collect::<Option<Vec<u32>>>())
@@ -239,7 +239,7 @@ impl Graph {
     /// # Panics
     ///
     /// If the graph does not contain the vertices.
-    pub fn shortest_path(&self, one: ProcessId, other: ProcessId) -> Option<Vec<ProcessId>> {
+    pub fn min_hop_path(&self, one: ProcessId, other: ProcessId) -> Option<Vec<ProcessId>> {
         let distances = self.distances_from(other);
         self.descend(one, other, |at, next| {
             let left = distances[at.index()]?;

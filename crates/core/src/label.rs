@@ -22,14 +22,14 @@ pub enum Layer {
 
 /// Layer and name of a message. Reports count messages by label, and pictures show the label.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Label {
+pub struct MessageLabel {
     /// Layer of the message.
     pub layer: Layer,
     /// Name of the message variant, in kebab-case.
     pub kind: &'static str,
 }
 
-impl Label {
+impl MessageLabel {
     /// Returns true if the message is a heartbeat, in any layer. A heartbeat shows only that its
     /// sender is alive. Therefore a queue needs to keep only the newest heartbeat.
     pub fn is_heartbeat(self) -> bool {
@@ -43,12 +43,12 @@ impl Label {
 /// wraps another message has the label of the wrapped message.
 pub trait Labelled {
     /// Returns the layer and the name of this message.
-    fn label(&self) -> Label;
+    fn label(&self) -> MessageLabel;
 }
 
 impl Labelled for () {
-    fn label(&self) -> Label {
-        Label { layer: Layer::Application, kind: "nothing" }
+    fn label(&self) -> MessageLabel {
+        MessageLabel { layer: Layer::Application, kind: "nothing" }
     }
 }
 
@@ -67,9 +67,9 @@ impl Labelled for () {
 macro_rules! labelled {
     ($message:ty, $layer:ident, $($variant:ident => $kind:literal),+ $(,)?) => {
         impl $crate::Labelled for $message {
-            fn label(&self) -> $crate::Label {
+            fn label(&self) -> $crate::MessageLabel {
                 let kind = match self { $(Self::$variant { .. } => $kind,)+ };
-                $crate::Label { layer: $crate::Layer::$layer, kind }
+                $crate::MessageLabel { layer: $crate::Layer::$layer, kind }
             }
         }
     };

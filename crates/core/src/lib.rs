@@ -52,16 +52,16 @@ mod wrap;
 
 pub use algorithm::Algorithm;
 pub use card::{
-    Card, ChannelOrder, ConfigurableTimeout, CrashModel, DetectorClass, ProcessKnowledge, Service,
-    Strategy, Timing, ToleratedFaults, Topology, Variant,
+    AlgorithmClass, Card, ChannelOrder, ConfigurableTimeout, CrashModel, DetectorClass,
+    ProcessKnowledge, Service, Timing, ToleratedFaults, Topology, Variant,
 };
 pub use clock::{Causality, LamportClock, Timestamp, VectorClock};
 pub use cost::{CostBound, CostUnit, MessageCost};
 pub use dyn_effects::DynEffects;
-pub use effect_buffer::{ConstantEnvironment, EffectBuffer, Environment, StepEffects, TimerChange};
+pub use effect_buffer::{BufferSink, ConstantEnvironment, EffectBuffer, Environment, TimerChange};
 pub use graph::{Graph, GraphError};
-pub use label::{Label, Labelled, Layer};
-pub use lift::LiftEffects;
+pub use label::{Labelled, Layer, MessageLabel};
+pub use lift::CollectingEffects;
 pub use lock_name::{LockName, LockNameError};
 pub use monitor::{
     ElectionObservation, Monitor, MonitorResult, MutexObservation, Observation, Violation,
@@ -74,14 +74,14 @@ pub use never::Never;
 pub use node::{Node, PendingSave, ReleasedEffects, Step};
 pub use process::{Group, ProcessId};
 pub use process_set::ProcessSet;
-pub use property::{Property, ReportCondition, RequiredInput};
-pub use protocol::{Effects, Input, Protocol, TimerRole, Verdict, Wire};
+pub use property::{Property, ReportLevel, RequiredInput};
+pub use protocol::{Effects, Input, PeerVerdict, Protocol, TimerRole, Wire};
 pub use rank::Rank;
 pub use service::{
     Agreement, Detector, Election, EventConversions, Fence, Mutex, MutexAndElection, Tagged, Term,
 };
-pub use shared_config::SharedConfig;
+pub use shared_config::UncomparedConfig;
 pub use system_model::{FaultCountLimit, SystemModel, UnmetAssumption};
-pub use time::{Delay, LocalTime, TICKS_PER_UNIT};
+pub use time::{Delay, LocalTime, TICKS_PER_TIME_UNIT};
 pub use timestamped::ExposesLogicalClock;
-pub use wrap::WrapEffects;
+pub use wrap::MappingEffects;

@@ -13,7 +13,7 @@ use crate::time::{Delay, LocalTime};
 ///
 /// Messages and timers of the child are converted and passed to the effects of the parent
 /// immediately, in order. Events of the child are collected for the parent to handle.
-pub struct LiftEffects<'a, F, P, Q: Protocol, M, T> {
+pub struct CollectingEffects<'a, F, P, Q: Protocol, M, T> {
     outer: &'a mut F,
     message: M,
     timer: T,
@@ -21,9 +21,9 @@ pub struct LiftEffects<'a, F, P, Q: Protocol, M, T> {
     parent: PhantomData<fn(P)>,
 }
 
-impl<'a, F, P, Q: Protocol, M, T> LiftEffects<'a, F, P, Q, M, T> {
+impl<'a, F, P, Q: Protocol, M, T> CollectingEffects<'a, F, P, Q, M, T> {
     pub(crate) fn new(outer: &'a mut F, message: M, timer: T) -> Self {
-        LiftEffects { outer, message, timer, events: Vec::new(), parent: PhantomData }
+        CollectingEffects { outer, message, timer, events: Vec::new(), parent: PhantomData }
     }
 
     pub(crate) fn into_events(self) -> Vec<Q::Event> {
@@ -31,7 +31,7 @@ impl<'a, F, P, Q: Protocol, M, T> LiftEffects<'a, F, P, Q, M, T> {
     }
 }
 
-impl<F, P, Q, M, T> Effects<Q> for LiftEffects<'_, F, P, Q, M, T>
+impl<F, P, Q, M, T> Effects<Q> for CollectingEffects<'_, F, P, Q, M, T>
 where
     F: Effects<P>,
     P: Protocol,

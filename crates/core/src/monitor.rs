@@ -30,7 +30,7 @@ pub trait Monitor<C, E>: Clone + Eq + Hash {
     /// method at the end of the run. For most properties, only a single observation can be a
     /// violation, which [`Monitor::observe`] reports. For these properties, this method returns
     /// `Ok`.
-    fn at_end(&self) -> MonitorResult {
+    fn check_final_state(&self) -> MonitorResult {
         Ok(())
     }
 
@@ -48,7 +48,7 @@ pub trait Monitor<C, E>: Clone + Eq + Hash {
 
     /// Subtracts `by` from every timestamp that the monitor remembers.
     /// [`Algorithm`](crate::Algorithm) does the same for the timestamps of the protocol.
-    fn shift_timestamps(&mut self, by: u64) {
+    fn lower_timestamps(&mut self, by: u64) {
         let _ = by;
     }
 }

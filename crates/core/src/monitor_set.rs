@@ -132,7 +132,7 @@ impl<M> MonitorRun<M> {
         if self.violation.is_some() || self.ending.is_some() {
             return;
         }
-        self.ending = Some(match self.monitor.at_end() {
+        self.ending = Some(match self.monitor.check_final_state() {
             Ok(()) => Judgement::Holds,
             Err(violation) if has_settled => {
                 let (at, message) = (violation.at, violation.message);
@@ -167,10 +167,10 @@ pub struct MonitorConfig {
     /// Number of processes.
     pub size: u32,
     /// Number of processes that may be inside the critical section at the same time.
-    pub most_inside: u32,
+    pub max_inside: u32,
     /// Graph of conflicts: neighbours must not be inside the critical section at the same time.
     /// `None` if the lock has no such graph. Then any processes may be inside together, up to
-    /// [`MonitorConfig::most_inside`].
+    /// [`MonitorConfig::max_inside`].
     pub conflicts: Option<Arc<Graph>>,
     /// True if entries to the critical section carry fences.
     pub has_fences: bool,
@@ -220,13 +220,14 @@ pub struct MutexMonitorSet {
 impl MutexMonitorSet {
     /// Creates the monitors in their initial states: they have seen no observation.
     pub fn new(config: &MonitorConfig) -> Self {
-        let most = config.most_inside;
+        let most = config.max_inside;
         let admits_several = most > 1 && config.conflicts.is_none();
         let mut exclusion = Vec::from([MutualExclusion::new()]);
         exclusion.extend(admits_several.then(|| MutualExclusion::at_most(most)));
-        exclusion.extend(config.judges_strict_exclusion.then(MutualExclusion::strict));
-        let orders =
-            config.has_vector_clocks.then(|| [RequestOrder::new(), RequestOrder::with_messages()]);
+        exclusion.extend(config.judges_strict_exclusion.then(MutualExclusion::counting_crashed));
+        let orders = config
+            .has_vector_clocks
+            .then(|| [RequestOrder::new(), RequestOrder::with_application_messages()]);
         MutexMonitorSet {
             exclusion: exclusion.into_iter().map(MonitorRun::new).collect(),
             local: config

@@ -1,6 +1,6 @@
 //! The uninhabited type.
 
-use crate::label::{Label, Labelled};
+use crate::label::{Labelled, MessageLabel};
 
 /// An uninhabited type. Protocols use it as the type of their timers, messages or commands if they
 /// have none.
@@ -9,7 +9,7 @@ use crate::label::{Label, Labelled};
 pub enum Never {}
 
 impl Labelled for Never {
-    fn label(&self) -> Label {
+    fn label(&self) -> MessageLabel {
         match *self {}
     }
 }

@@ -14,7 +14,7 @@ use crate::protocol::{Input, Protocol};
 /// # use tenure_core::{Node, Input, Protocol};
 /// # fn demo<P: Protocol>(node: &mut Node<P>, input: Input<P>) {
 /// let step = node.step(input);
-/// if let Some(change) = step.unsaved_change() {
+/// if let Some(change) = step.change_before_release() {
 ///     // write `change` to disk and fsync, here
 /// }
 /// let released = step.mark_saved();
@@ -36,7 +36,7 @@ use crate::protocol::{Input, Protocol};
 /// ```
 ///
 /// Access to the messages of a step that is not marked as saved does not compile either. Only
-/// [`Step::take_early_messages`] returns messages before the save:
+/// [`Step::take_messages_before_save`] returns messages before the save:
 ///
 /// ```compile_fail,E0609
 /// # use tenure_core::{Node, Input, Protocol};
@@ -141,7 +141,7 @@ impl<P: Protocol, E: Environment> Node<P, E> {
     ) -> Self {
         let mut batch = EffectBuffer::new(environment);
         let written = stable.clone();
-        let process = P::boot(group, config, stable, &mut batch.effects());
+        let process = P::boot(group, config, stable, &mut batch.sink());
         let (queued, free_buffers) = (VecDeque::new(), Vec::new());
         let mut node = Node {
             process,
@@ -176,7 +176,7 @@ impl<P: Protocol, E: Environment> Node<P, E> {
             self.unsaved.is_none() && self.batch.is_empty(),
             "a node is stepped only after the effects of its last step were released"
         );
-        self.process.step(input, &mut self.batch.effects());
+        self.process.step(input, &mut self.batch.sink());
         // If earlier steps are queued, a later save covers this step as well. The change is then
         // computed when that save begins.
         if self.queued.is_empty() {
@@ -192,7 +192,7 @@ impl<P: Protocol, E: Environment> Node<P, E> {
 
     /// Returns the stable state that the current save writes. If no save is in progress, returns
     /// the state that was saved last. Returns `None` if nothing was ever saved.
-    pub fn last_written_state(&self) -> Option<&P::Stable> {
+    pub fn latest_save_state(&self) -> Option<&P::Stable> {
         self.written.as_ref()
     }
 
@@ -202,7 +202,7 @@ impl<P: Protocol, E: Environment> Node<P, E> {
     ///
     /// During a rewrite no such state exists: the saved changes may lack the deferred part of the
     /// state, which only the rewrite saves.
-    pub fn replacement_state(&self) -> Option<&P::Stable> {
+    pub fn full_saved_state(&self) -> Option<&P::Stable> {
         self.written.as_ref().filter(|_| self.rewriting.is_none())
     }
 
@@ -341,7 +341,7 @@ impl<'a, P: Protocol, E> Step<'a, P, E> {
     /// complete stable state. Each later change is relative to the saved state. Returns `None` if
     /// nothing must be saved, or if earlier steps are queued. In the second case,
     /// [`Node::begin_save`] later returns the changes of all these steps.
-    pub fn unsaved_change(&self) -> Option<&P::Stable> {
+    pub fn change_before_release(&self) -> Option<&P::Stable> {
         self.node.unsaved.as_ref()
     }
 
@@ -361,8 +361,8 @@ impl<'a, P: Protocol, E> Step<'a, P, E> {
         &mut self.node.batch.environment
     }
 
-    /// Declares that the change [`Step::unsaved_change`] is durable, and returns the effects of the
-    /// step.
+    /// Declares that the change [`Step::change_before_release`] is durable, and returns the effects
+    /// of the step.
     ///
     /// # Panics
     ///
@@ -397,7 +397,7 @@ impl<'a, P: Protocol, E> Step<'a, P, E> {
     /// Returns an iterator over the messages that need not wait for a save and that `is_wanted`
     /// accepts, in order. The iterator removes each message that it returns from the effects of the
     /// step.
-    pub fn take_early_messages(
+    pub fn take_messages_before_save(
         &mut self,
         is_wanted: impl Fn(&P::Message) -> bool,
     ) -> impl Iterator<Item = (ProcessId, P::Message)> {

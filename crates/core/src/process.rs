@@ -26,14 +26,14 @@ impl ProcessId {
     }
 
     /// Returns the displayed number: 1 for the first process.
-    pub const fn number(self) -> u32 {
+    pub const fn display_number(self) -> u32 {
         self.0.saturating_add(1)
     }
 }
 
 impl fmt::Display for ProcessId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "P{}", self.number())
+        write!(f, "P{}", self.display_number())
     }
 }
 

@@ -24,8 +24,8 @@ macro_rules! properties {
         }
 
         impl Property {
-            /// All properties except custom ones. In this list, the *k* of [`Property::AtMost`] is
-            /// 1, and [`Property::Bypass`] has no bound. The caller replaces these parameters.
+            /// All properties except custom ones. In this list, the *k* of [`Property::KExclusion`]
+            /// is 1, and [`Property::Bypass`] has no bound. The caller replaces these parameters.
             pub const ALL: [Property; 53] = [$(Property::$Name $(($default))?),+];
 
             /// Returns the name on the command line and in reports.
@@ -65,7 +65,7 @@ properties! {
     MutualExclusion [Mutex MutexAndElection] "mutual-exclusion": "At most one inside";
     /// At most *k* processes are inside the critical section. A crash removes a process from the
     /// critical section.
-    AtMost(u32 = 1) [Mutex MutexAndElection] "at-most-k": "At most k inside, of a k-mutex";
+    KExclusion(u32 = 1) [Mutex MutexAndElection] "at-most-k": "At most k inside, of a k-mutex";
     /// No two neighbours in the conflict graph of the lock are inside the critical section at the
     /// same time. A crash removes a process from the critical section.
     LocalMutualExclusion [Mutex MutexAndElection] "local-mutual-exclusion":
@@ -97,11 +97,11 @@ properties! {
     /// memory, the doorway in the lock's paper replaces this step. Some locks order requests only
     /// by a later step, such as the arrival of the request at a coordinator. These locks may
     /// violate this property.
-    Order [Mutex MutexAndElection] "order":
+    FirstComeFirstServed [Mutex MutexAndElection] "order":
         "First come, first served (FIFO): no request is served before one that happened before \
          it; the doorway is the step that issues the request, not its arrival";
-    /// First come, first served, as in [`Property::Order`], with one difference: the relation
-    /// *happened before* also includes the messages of the application.
+    /// First come, first served, as in [`Property::FirstComeFirstServed`], with one difference: the
+    /// relation *happened before* also includes the messages of the application.
     OrderWithMessages [Mutex MutexAndElection] "order-with-messages":
         "Like order, counting the application's messages too";
     /// Bounded bypass: while a process waits, each other process enters at most a fixed number of
@@ -124,7 +124,7 @@ properties! {
         "The largest live rank leads; a decision was proposed";
     /// Eventually either no process believes in a leader, or exactly one process believes that it
     /// leads.
-    Uniqueness [Election MutexAndElection] "uniqueness": "Exactly one process leads in the end";
+    OneLeaderAtEnd [Election MutexAndElection] "uniqueness": "Exactly one process leads in the end";
     /// In an election without terms, no process changes its leader without a cause, such as a crash
     /// or a suspicion.
     Irrevocability [Election MutexAndElection] "irrevocability":
@@ -177,7 +177,7 @@ properties! {
         "Messages go only along the ring or graph";
     /// Every item of a stream arrives exactly once, in order. A crash or a recovery of a process
     /// begins all its streams anew.
-    NoLoss [Stream] "no-loss": "Every item arrives exactly once, in order";
+    ExactlyOnceInOrder [Stream] "no-loss": "Every item arrives exactly once, in order";
     /// No process commits a transaction that another aborts.
     Atomicity [Other] "atomicity": "No process commits what another aborts";
     /// An acknowledged write is never lost.
@@ -190,16 +190,16 @@ properties! {
     /// A snapshot shows a state that could have occurred.
     ConsistentCut [Snapshot] "consistent-cut": "A snapshot shows a state that could have occurred";
     /// No process leaves a round of a barrier before all processes have arrived in this round.
-    AllArrive [Barrier] "all-arrive": "No process leaves before all have arrived";
+    NoEarlyDeparture [Barrier] "all-arrive": "No process leaves before all have arrived";
     /// A wave returns only when all processes have taken part.
     AllReached [Wave] "all-reached": "A wave returns only when all processes have taken part";
     /// The end of a computation is announced only when no work of the computation is in progress or
     /// in flight.
-    Quiescence [Termination] "quiescence": "An end is announced only when no process works";
+    NoFalseTermination [Termination] "quiescence": "An end is announced only when no process works";
     /// No two processes hold the same resource at the same time.
     OneHolder [Resources] "one-holder": "No two processes hold one resource";
     /// A process is aborted only if it is part of a deadlock.
-    NoPhantom [Resources] "no-phantom": "A process is aborted only if it is deadlocked";
+    NoPhantomDeadlock [Resources] "no-phantom": "A process is aborted only if it is deadlocked";
     /// Two conflicting sessions are never in progress at the same time. Sessions of drinking
     /// philosophers conflict if they use the same bottle. Sessions of group mutual exclusion
     /// conflict if they attend different forums. Sessions of a shared lock conflict if one of them
@@ -207,12 +207,12 @@ properties! {
     SessionExclusion [Drinking Forum Shares] "session-exclusion":
         "No two sessions at once that exclude each other";
     /// Views with the same number are equal.
-    OneView [Membership] "one-view": "Views of one number are the same everywhere";
+    ViewAgreement [Membership] "one-view": "Views of one number are the same everywhere";
     /// No two processes have the same new name.
     UniqueNames [Renaming] "unique-names": "No two processes have the same new name";
     /// New names are between 1 and N + t, where N is the group size and t the number of tolerated
     /// crashes.
-    SmallNames [Renaming] "small-names": "New names are at most N + t";
+    NamesInRange [Renaming] "small-names": "New names are at most N + t";
     /// If two logs have an entry of the same term at the same index, the logs are equal up to that
     /// index.
     LogMatching [Log] "log-matching": "Logs with a common entry are equal up to it";
@@ -233,10 +233,10 @@ properties! {
     FencedAccess [Other] "fenced-access":
         "The resource accepts no fence below one that it has seen";
     /// No increment of the counter in the protected resource is lost.
-    Counter [Other] "counter": "No increment of the resource's counter is lost";
+    NoLostUpdate [Other] "counter": "No increment of the resource's counter is lost";
     /// No message is received before it is sent, and the entries and exits of a process alternate.
     /// This is a property of recorded traces.
-    Trace [Other] "trace": "Sends precede receipts, and entries precede exits";
+    WellFormedTrace [Other] "trace": "Sends precede receipts, and entries precede exits";
     // `Closure` and `Convergence` apply to no service and have no monitor. `check --from any`
     // judges them.
     /// A step from a legitimate state leads to a legitimate state. A property of self-stabilizing
@@ -262,9 +262,9 @@ pub enum RequiredInput {
     Messages,
 }
 
-/// Condition under which a report of a run includes a property.
+/// Level at which a report of a run includes a property, from the lowest to the highest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum ReportCondition {
+pub enum ReportLevel {
     /// The property is reported only on request.
     OnRequest,
     /// The property is reported if a run violates it.
@@ -297,8 +297,8 @@ impl Property {
                 | Property::Validity
                 | Property::SmallestLeads
                 | Property::OneLeaderPerGroup
-                | Property::Uniqueness
-                | Property::NoLoss
+                | Property::OneLeaderAtEnd
+                | Property::ExactlyOnceInOrder
                 | Property::Custom(_)
         )
     }
@@ -306,7 +306,7 @@ impl Property {
     /// Returns true if the property demands that every waiting process, or some waiting process, is
     /// served eventually. Such a property can be judged only under a fair schedule. Properties of
     /// the final state, such as agreement on a leader, are not included.
-    pub const fn is_liveness(self) -> bool {
+    pub const fn requires_fair_schedule(self) -> bool {
         matches!(self, Property::Progress | Property::DeadlockFreedom | Property::StarvationFreedom)
     }
 
@@ -325,7 +325,7 @@ impl Property {
     /// Returns the input that a monitor needs to judge the property.
     pub const fn required_input(self) -> RequiredInput {
         match self {
-            Property::Order | Property::OrderWithMessages => RequiredInput::Clocks,
+            Property::FirstComeFirstServed | Property::OrderWithMessages => RequiredInput::Clocks,
             Property::Fencing | Property::FencedAccess => RequiredInput::Fences,
             Property::Validity | Property::SmallestLeads => RequiredInput::Ranks,
             Property::Cost | Property::Topology => RequiredInput::Messages,
@@ -333,8 +333,8 @@ impl Property {
         }
     }
 
-    /// Returns the condition under which a report includes the property.
-    pub const fn report_condition(self) -> ReportCondition {
+    /// Returns the level at which a report of a run includes the property.
+    pub const fn report_level(self) -> ReportLevel {
         match self {
             Property::MutualExclusion
             | Property::DeadlockFreedom
@@ -345,17 +345,17 @@ impl Property {
             | Property::Validity
             | Property::Integrity
             | Property::NoCreation
-            | Property::Custom(_) => ReportCondition::Expected,
+            | Property::Custom(_) => ReportLevel::Expected,
             Property::MutualExclusionStrict
             | Property::UniformAgreement
             | Property::TotalOrder
             | Property::CausalOrder
-            | Property::Uniqueness
+            | Property::OneLeaderAtEnd
             | Property::Irrevocability
             | Property::OneLeaderAtATime
-            | Property::OneLeaderPerTerm => ReportCondition::OnViolation,
-            Property::FreshTerms | Property::SteadyLeader => ReportCondition::OnRequest,
-            _ => ReportCondition::Always,
+            | Property::OneLeaderPerTerm => ReportLevel::OnViolation,
+            Property::FreshTerms | Property::SteadyLeader => ReportLevel::OnRequest,
+            _ => ReportLevel::Always,
         }
     }
 }
@@ -372,7 +372,7 @@ impl fmt::Display for Property {
 impl Ord for Property {
     fn cmp(&self, other: &Self) -> Ordering {
         let most = |property: &Property| match property {
-            Property::AtMost(most) | Property::Bypass(Some(most)) => *most,
+            Property::KExclusion(most) | Property::Bypass(Some(most)) => *most,
             _ => 0,
         };
         self.name().cmp(other.name()).then_with(|| most(self).cmp(&most(other)))
@@ -385,8 +385,8 @@ impl PartialOrd for Property {
     }
 }
 
-/// Serializes a property as its name, without its parameter. The *k* of [`Property::AtMost`] is in
-/// the title of the algorithm's [`Card`](crate::Card).
+/// Serializes a property as its name, without its parameter. The *k* of [`Property::KExclusion`] is
+/// in the title of the algorithm's [`Card`](crate::Card).
 #[cfg(feature = "serde")]
 impl serde::Serialize for Property {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -6,11 +6,11 @@ use core::hash::Hash;
 use alloc::vec::Vec;
 
 use crate::label::Labelled;
-use crate::lift::LiftEffects;
+use crate::lift::CollectingEffects;
 use crate::process::{Group, ProcessId};
 use crate::process_set::ProcessSet;
 use crate::time::{Delay, LocalTime};
-use crate::wrap::WrapEffects;
+use crate::wrap::MappingEffects;
 
 /// Types that can be sent in a frame or written to disk.
 ///
@@ -143,7 +143,7 @@ pub trait Protocol: Clone + Debug + Eq + Hash + Sized + Send + Sync + 'static {
     }
 
     /// Handles a changed opinion of the failure detector about a peer. The detector may be wrong.
-    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
+    fn on_suspicion(&mut self, peer: ProcessId, verdict: PeerVerdict, fx: &mut impl Effects<Self>) {
         let _ = (peer, verdict, fx);
     }
 
@@ -212,14 +212,14 @@ pub enum Input<P: Protocol> {
         /// Peer that the failure detector suspects or trusts.
         peer: ProcessId,
         /// Latest verdict of the failure detector about the peer.
-        verdict: Verdict,
+        verdict: PeerVerdict,
     },
 }
 
 /// Verdict of a failure detector about a peer. The detector may change its verdict at any time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub enum Verdict {
+pub enum PeerVerdict {
     /// The peer seems to have crashed.
     Suspect,
     /// The peer seems to be alive.
@@ -266,14 +266,14 @@ pub trait Effects<P: Protocol> {
         &mut self,
         message: M,
         timer: T,
-        run: impl FnOnce(&mut LiftEffects<'_, Self, P, Q, M, T>) -> R,
+        run: impl FnOnce(&mut CollectingEffects<'_, Self, P, Q, M, T>) -> R,
     ) -> (R, Vec<Q::Event>)
     where
         Self: Sized,
         M: Fn(Q::Message) -> P::Message,
         T: Fn(Q::Timer) -> P::Timer,
     {
-        let mut child = LiftEffects::new(self, message, timer);
+        let mut child = CollectingEffects::new(self, message, timer);
         let result = run(&mut child);
         (result, child.into_events())
     }
@@ -288,13 +288,13 @@ pub trait Effects<P: Protocol> {
         message: M,
         timer: T,
         event: E,
-    ) -> WrapEffects<'_, Self, P, Q, M, T, E>
+    ) -> MappingEffects<'_, Self, P, Q, M, T, E>
     where
         Self: Sized,
         M: Fn(Q::Message) -> P::Message,
         T: Fn(Q::Timer) -> P::Timer,
         E: Fn(Q::Event) -> Option<P::Event>,
     {
-        WrapEffects::new(self, message, timer, event)
+        MappingEffects::new(self, message, timer, event)
     }
 }

@@ -217,7 +217,7 @@ impl FromStr for QuorumSystem {
         let quorum = |words: &str| words.split(',').map(number).collect::<Result<_, _>>();
         let quorums = text.split('/').map(quorum).collect::<Result<Vec<ProcessSet>, _>>()?;
         let members = quorums.iter().flat_map(ProcessSet::iter);
-        let size = members.map(ProcessId::number).max().unwrap_or(0);
+        let size = members.map(ProcessId::display_number).max().unwrap_or(0);
         QuorumSystem::from_quorums(size, &quorums)
     }
 }

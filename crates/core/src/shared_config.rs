@@ -12,28 +12,28 @@ use alloc::sync::Arc;
 /// All states of one run have the same configuration, so a comparison of configurations would only
 /// cost time. Therefore any two values of this type compare as equal, and hashing a value has no
 /// effect.
-pub struct SharedConfig<C: ?Sized>(Arc<C>);
+pub struct UncomparedConfig<C: ?Sized>(Arc<C>);
 
-impl<C> SharedConfig<C> {
+impl<C> UncomparedConfig<C> {
     /// Creates a shared pointer to this configuration.
     pub fn new(config: C) -> Self {
-        SharedConfig(Arc::new(config))
+        UncomparedConfig(Arc::new(config))
     }
 }
 
-impl<C: ?Sized> From<Arc<C>> for SharedConfig<C> {
+impl<C: ?Sized> From<Arc<C>> for UncomparedConfig<C> {
     fn from(config: Arc<C>) -> Self {
-        SharedConfig(config)
+        UncomparedConfig(config)
     }
 }
 
-impl<C: ?Sized> Clone for SharedConfig<C> {
+impl<C: ?Sized> Clone for UncomparedConfig<C> {
     fn clone(&self) -> Self {
-        SharedConfig(Arc::clone(&self.0))
+        UncomparedConfig(Arc::clone(&self.0))
     }
 }
 
-impl<C: ?Sized> Deref for SharedConfig<C> {
+impl<C: ?Sized> Deref for UncomparedConfig<C> {
     type Target = C;
 
     fn deref(&self) -> &C {
@@ -41,19 +41,19 @@ impl<C: ?Sized> Deref for SharedConfig<C> {
     }
 }
 
-impl<C: ?Sized> PartialEq for SharedConfig<C> {
+impl<C: ?Sized> PartialEq for UncomparedConfig<C> {
     fn eq(&self, _other: &Self) -> bool {
         true
     }
 }
 
-impl<C: ?Sized> Eq for SharedConfig<C> {}
+impl<C: ?Sized> Eq for UncomparedConfig<C> {}
 
-impl<C: ?Sized> Hash for SharedConfig<C> {
+impl<C: ?Sized> Hash for UncomparedConfig<C> {
     fn hash<H: Hasher>(&self, _state: &mut H) {}
 }
 
-impl<C: ?Sized> fmt::Debug for SharedConfig<C> {
+impl<C: ?Sized> fmt::Debug for UncomparedConfig<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("fixed")
     }

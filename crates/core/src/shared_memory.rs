@@ -36,7 +36,7 @@ impl Register {
     /// Returns the element of the shared array `name` that belongs to `process`. The index of the
     /// element is the number of the process.
     pub const fn element_of(name: &'static str, process: ProcessId) -> Self {
-        Register { name, index: process.number() }
+        Register { name, index: process.display_number() }
     }
 }
 
@@ -103,7 +103,7 @@ pub trait SharedMemoryLock: Clone + fmt::Debug + Eq + core::hash::Hash {
     fn section(&self) -> LockSection;
 
     /// Issues a request. The process must be in its remainder section. Accesses no register.
-    fn enter(&mut self);
+    fn begin_entry(&mut self);
 
     /// Leaves the critical section. The process must be inside the critical section. Accesses no
     /// register.

@@ -163,8 +163,11 @@ impl Card {
     pub fn promises_under(&self, model: &SystemModel) -> Vec<Property> {
         let is_misled = model.false_suspicion && self.detection == DetectorClass::Perfect;
         let rests_on_detector = |property: &Property| {
-            use Property::{Fencing, MutualExclusion, MutualExclusionStrict, Order};
-            matches!(property, MutualExclusion | MutualExclusionStrict | Fencing | Order)
+            use Property::{Fencing, FirstComeFirstServed, MutualExclusion, MutualExclusionStrict};
+            matches!(
+                property,
+                MutualExclusion | MutualExclusionStrict | Fencing | FirstComeFirstServed
+            )
         };
         let kept = |property: &&Property| !is_misled || !rests_on_detector(property);
         self.promises.iter().filter(kept).copied().collect()

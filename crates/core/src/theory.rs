@@ -4,7 +4,7 @@ use crate::process::ProcessId;
 
 /// Delays, bypass and service order of an algorithm according to the literature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Theory {
+pub struct ExpectedCosts {
     /// Delay from request to entry without contention, as a number of messages sent one after the
     /// other. Empty for an election and for an agreement.
     pub entry_delay: &'static str,
@@ -21,20 +21,20 @@ pub struct Theory {
     pub order: &'static str,
 }
 
-impl Theory {
+impl ExpectedCosts {
     /// Creates the predictions of the literature for a lock. The first argument contains the entry
     /// delay, the bypass and the service order of the lock, each in words.
     pub const fn lock(
         [entry_delay, bypass, order]: [&'static str; 3],
         synchronisation_delay: HopRange,
     ) -> Self {
-        Theory { entry_delay, synchronisation_delay, bypass, order }
+        ExpectedCosts { entry_delay, synchronisation_delay, bypass, order }
     }
 
     /// Creates the theory of an election in which all processes start at the same time. All
     /// processes know the result after `hops` messages, sent one after the other.
     pub const fn election(hops: u32) -> Self {
-        Theory::agreement("", hops)
+        ExpectedCosts::agreement("", hops)
     }
 
     /// Creates the theory of an agreement in which all processes start at the same time. All
@@ -43,7 +43,7 @@ impl Theory {
     pub const fn agreement(formula: &'static str, hops: u32) -> Self {
         let synchronisation_delay =
             HopRange { formula, least: hops, most: hops, is_unconditional: true };
-        Theory { entry_delay: "", synchronisation_delay, bypass: "", order: "" }
+        ExpectedCosts { entry_delay: "", synchronisation_delay, bypass: "", order: "" }
     }
 }
 

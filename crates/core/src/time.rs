@@ -5,7 +5,7 @@ use core::ops::{Add, Sub};
 
 /// Number of ticks in one unit of virtual time. In the runtime a tick is a nanosecond, so a unit is
 /// a millisecond.
-pub const TICKS_PER_UNIT: u64 = 1_000_000;
+pub const TICKS_PER_TIME_UNIT: u64 = 1_000_000;
 
 /// Delay of a timer, in ticks: at least `min` and at most `max`.
 ///
@@ -31,8 +31,8 @@ impl Delay {
     }
 
     /// Creates a delay of exactly this many units (milliseconds in the runtime).
-    pub const fn units(units: u64) -> Self {
-        Delay::ticks(units * TICKS_PER_UNIT)
+    pub const fn time_units(units: u64) -> Self {
+        Delay::ticks(units * TICKS_PER_TIME_UNIT)
     }
 
     /// Creates a delay from `min` to `max` units. In the runtime, a unit is a millisecond.
@@ -40,9 +40,9 @@ impl Delay {
     /// # Panics
     ///
     /// If `min` is above `max`.
-    pub const fn between_units(min: u64, max: u64) -> Self {
+    pub const fn between_time_units(min: u64, max: u64) -> Self {
         assert!(min <= max, "a delay's minimum may not exceed its maximum");
-        Delay { min: min * TICKS_PER_UNIT, max: max * TICKS_PER_UNIT }
+        Delay { min: min * TICKS_PER_TIME_UNIT, max: max * TICKS_PER_TIME_UNIT }
     }
 }
 

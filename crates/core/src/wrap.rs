@@ -10,7 +10,7 @@ use crate::time::{Delay, LocalTime};
 /// is immediately mapped to an effect of the parent. An event of the child may also be dropped.
 ///
 /// Created by [`Effects::child_effects`].
-pub struct WrapEffects<'a, F, P, Q, M, T, E> {
+pub struct MappingEffects<'a, F, P, Q, M, T, E> {
     outer: &'a mut F,
     message: M,
     timer: T,
@@ -18,13 +18,13 @@ pub struct WrapEffects<'a, F, P, Q, M, T, E> {
     protocols: PhantomData<fn(P, Q)>,
 }
 
-impl<'a, F, P, Q, M, T, E> WrapEffects<'a, F, P, Q, M, T, E> {
+impl<'a, F, P, Q, M, T, E> MappingEffects<'a, F, P, Q, M, T, E> {
     pub(crate) fn new(outer: &'a mut F, message: M, timer: T, event: E) -> Self {
-        WrapEffects { outer, message, timer, event, protocols: PhantomData }
+        MappingEffects { outer, message, timer, event, protocols: PhantomData }
     }
 }
 
-impl<F, P, Q, M, T, E> Effects<Q> for WrapEffects<'_, F, P, Q, M, T, E>
+impl<F, P, Q, M, T, E> Effects<Q> for MappingEffects<'_, F, P, Q, M, T, E>
 where
     F: Effects<P>,
     P: Protocol,

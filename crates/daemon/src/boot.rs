@@ -5,20 +5,20 @@ use std::sync::mpsc::Sender;
 use std::time::Duration;
 
 use tenure_algorithms::catalogue::CatalogueError;
-use tenure_core::{Card, LockName, LockNameError, TICKS_PER_UNIT};
+use tenure_core::{Card, LockName, LockNameError, TICKS_PER_TIME_UNIT};
 use tenure_runtime::store::{OpenError, StateOwner};
 use tenure_runtime::transport::{
-    Listen, MeshError, MeshLimits, MeshSettings, PeerAuthentication, ReloadableKeys,
+    Listen, MeshLimits, MeshSettings, MeshStartError, PeerAuthentication, ReplaceableKeys,
 };
 use tenure_runtime::{
     ElectionHandle, FaultInjection, Lock, LockApplication, LockRequestReceiver, NodeFailure,
-    NodeStartError, RunningNode, Store, TraceSink,
+    NodeStartError, RunningNode, StableStorage, TraceSink,
 };
-use tenure_trace::{AppendError, ClockUnit, Header, Record, TraceSegments, TraceSource, Writer};
+use tenure_trace::{AppendError, ClockUnit, Header, Record, TraceProducer, TraceSegments, Writer};
 use thiserror::Error;
 use tokio::task::JoinError;
 
-use crate::config::{Config, ConfigError, ForbiddenMistakeError};
+use crate::config::{Config, ConfigError, UnsoundVariantError};
 use crate::keys::{self, KeyFileError};
 use crate::page::LivePageError;
 use crate::protocol::{CommonNodeComponents, ProtocolFactory, protocol_from_catalogue};
@@ -36,7 +36,7 @@ pub enum NodeError {
     /// The configuration selects a variant with a deliberate mistake, but lacks the option that
     /// permits such variants.
     #[error(transparent)]
-    Mistake(#[from] ForbiddenMistakeError),
+    Mistake(#[from] UnsoundVariantError),
     /// The key files cannot be used.
     #[error(transparent)]
     Keys(#[from] KeyFileError),
@@ -45,7 +45,7 @@ pub enum NodeError {
         "{0}: set private_key and public_keys (see `tenure keys new`), or set insecure = true if \
          all who can reach it are trusted"
     )]
-    Unauthenticated(MeshError),
+    Unauthenticated(MeshStartError),
     /// The listen address is invalid, or its host name cannot be resolved.
     #[error("cannot listen at {address}: {reason}")]
     Address {
@@ -105,10 +105,13 @@ impl NodeError {
 ///
 /// # async fn serve() -> Result<(), Box<dyn std::error::Error>> {
 /// let machines = ["127.0.0.1:7101", "127.0.0.1:7102", "127.0.0.1:7103"];
-/// let config = Config::builder("billing").node(1, machines).directory("state/1").build()?;
+/// let config = Config::builder("billing")
+///     .cluster_addresses(1, machines)
+///     .directory("state/1")
+///     .build()?;
 /// let node = Node::start(&config)?;
 /// let invoices = node.lock("invoices")?;
-/// let Some(guard) = invoices.enter_within(Duration::from_secs(5)).await? else {
+/// let Some(guard) = invoices.acquire_within(Duration::from_secs(5)).await? else {
 ///     return Err("another process has held the lock for five seconds".into());
 /// };
 /// println!("holds the lock, fencing token {}", guard.fence().to_u128());
@@ -131,7 +134,7 @@ pub struct Node {
     pub session: u64,
     /// Keys of this node and its peers, which can be replaced while the node runs. `None` if the
     /// configuration names no keys.
-    pub reloadable_keys: Option<ReloadableKeys>,
+    pub reloadable_keys: Option<ReplaceableKeys>,
 }
 
 /// Reason why [`Node::lock`] returned no lock. The call has changed nothing.
@@ -171,7 +174,7 @@ impl Node {
         let (running, session, reloadable_keys) =
             boot(config, factory, application, requests, watcher)?;
         let round_trip = Duration::from_millis(2 * config.detector.message_ms);
-        let (lock, has_names) = (lock.with_try_enter_timeout(round_trip), config.service.named);
+        let (lock, has_names) = (lock.with_try_acquire_timeout(round_trip), config.service.named);
         Ok(Node { lock, has_names, election, running, session, reloadable_keys })
     }
 
@@ -232,13 +235,13 @@ fn boot(
     application: LockApplication,
     requests: LockRequestReceiver,
     watcher: Option<Sender<Record>>,
-) -> Result<(RunningNode, u64, Option<ReloadableKeys>), NodeError> {
+) -> Result<(RunningNode, u64, Option<ReplaceableKeys>), NodeError> {
     let service = &config.service;
-    let delay = config.detector.message_ms * TICKS_PER_UNIT;
-    let parameters = service.algorithm_parameters(config.size(), delay)?;
+    let delay = config.detector.message_ms * TICKS_PER_TIME_UNIT;
+    let parameters = service.algorithm_parameters(config.node_count(), delay)?;
     let protocol = factory(service, &parameters)?;
-    let card = protocol.card(config.size());
-    service.ensure_mistakes_allowed(&card)?;
+    let card = protocol.card(config.node_count());
+    service.ensure_variants_allowed(&card)?;
     let adapter = if config.channel.fifo { " over fifo" } else { "" };
     let resources = NodeResources::open(config, &format!("{}{adapter}", card.name))?;
     let NodeResources { transport, store, session, reloadable_keys, injection } = resources;
@@ -256,7 +259,7 @@ fn boot(
         injection,
     };
     let running = protocol.start(parts).map_err(|error| match error {
-        NodeStartError::Transport(exposed @ MeshError::KeysRequired { .. }) => {
+        NodeStartError::Transport(exposed @ MeshStartError::KeysRequired { .. }) => {
             NodeError::Unauthenticated(exposed)
         }
         error => error.into(),
@@ -266,9 +269,9 @@ fn boot(
 
 struct NodeResources {
     transport: MeshSettings,
-    store: Store,
+    store: StableStorage,
     session: u64,
-    reloadable_keys: Option<ReloadableKeys>,
+    reloadable_keys: Option<ReplaceableKeys>,
     injection: FaultInjection,
 }
 
@@ -282,8 +285,8 @@ impl NodeResources {
         };
         let listen = listen(config)?;
         let cluster = config.cluster.name.clone();
-        let owner = StateOwner { cluster, process: config.me(), group_size: config.size() };
-        let store = Store::open(&config.store.directory, &owner, schema)?;
+        let owner = StateOwner { cluster, process: config.me(), group_size: config.node_count() };
+        let store = StableStorage::open(&config.store.directory, &owner, schema)?;
         let session = store.session();
         let transport = MeshSettings {
             cluster: config.cluster.name.clone(),
@@ -332,10 +335,10 @@ fn trace_sink(config: &Config, card: &Card) -> Result<TraceSink, NodeError> {
         clock: ClockUnit::Nanosecond,
         promises: card.promises.iter().map(|promise| promise.name().to_string()).collect(),
         fenced: card.is_fenced(),
-        most_inside: card.most_inside(),
+        max_inside: card.max_inside(),
         most_bypass: card.promised_bypass_bound(),
         seed: config.work.as_ref().map(|work| work.seed),
-        ..Header::new(card.name.clone(), card.service, config.size(), TraceSource::Node)
+        ..Header::new(card.name.clone(), card.service, config.node_count(), TraceProducer::Node)
     };
     let trace_sink = match trace.segment_kib {
         None => TraceSink::writing_to(Writer::open_to_append(&trace.file, &header)?, trace.clocks),

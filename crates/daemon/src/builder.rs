@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::config::{
-    CONFIG_FORMAT_VERSION, ChannelConfig, ClusterConfig, Config, ConfigError,
-    FailureDetectorConfig, ServiceConfig, StoreConfig, TraceConfig,
+    AlgorithmConfig, CONFIG_FORMAT_VERSION, ChannelConfig, ClusterConfig, Config, ConfigError,
+    DataDirectoryConfig, FailureDetectorConfig, TraceConfig,
 };
 
 /// Builder of a [`Config`]. Some methods set a value that must be the same on all nodes of a
@@ -15,10 +15,14 @@ use crate::config::{
 /// use tenure_daemon::Config;
 ///
 /// let machines = ["127.0.0.1:7101", "127.0.0.1:7102", "127.0.0.1:7103"];
-/// let config = Config::builder("billing").node(1, machines).directory("state/1").build()?;
+/// let config = Config::builder("billing")
+///     .cluster_addresses(1, machines)
+///     .directory("state/1")
+///     .build()?;
 /// assert_eq!(config.listen_address(), "127.0.0.1:7101");
 ///
-/// let invalid = Config::builder("billing").node(4, machines).directory("state/4").build();
+/// let invalid =
+///     Config::builder("billing").cluster_addresses(4, machines).directory("state/4").build();
 /// let reason = invalid.unwrap_err().to_string();
 /// assert_eq!(reason, "invalid value 4 for cluster.me: expected 1 to 3, the number of addresses");
 /// # Ok::<(), tenure_daemon::ConfigError>(())
@@ -27,7 +31,7 @@ use crate::config::{
 #[must_use = "a builder does nothing until `build` is called"]
 pub struct ConfigBuilder {
     cluster: ClusterConfig,
-    service: ServiceConfig,
+    service: AlgorithmConfig,
     detector: FailureDetectorConfig,
     directory: Option<PathBuf>,
     trace: Option<TraceConfig>,
@@ -44,7 +48,7 @@ impl ConfigBuilder {
             public_keys: None,
             insecure: false,
         };
-        let service = ServiceConfig { named: true, ..ServiceConfig::default() };
+        let service = AlgorithmConfig { named: true, ..AlgorithmConfig::default() };
         ConfigBuilder {
             cluster,
             service,
@@ -57,7 +61,7 @@ impl ConfigBuilder {
     /// Sets the number of this node, from 1, and the addresses of all nodes as `host:port`, in the
     /// order of their numbers. The addresses must be the same on all nodes. The number of nodes
     /// never changes.
-    pub fn node<A: Into<String>>(
+    pub fn cluster_addresses<A: Into<String>>(
         mut self,
         me: u32,
         addresses: impl IntoIterator<Item = A>,
@@ -88,7 +92,7 @@ impl ConfigBuilder {
     /// keys new --nodes 3` creates such files.
     ///
     /// Keys are required unless this node listens on loopback. They need the feature `keys`.
-    pub fn keys(mut self, private: impl Into<PathBuf>, public: impl Into<PathBuf>) -> Self {
+    pub fn key_files(mut self, private: impl Into<PathBuf>, public: impl Into<PathBuf>) -> Self {
         self.cluster.private_key = Some(private.into());
         self.cluster.public_keys = Some(public.into());
         self
@@ -104,7 +108,7 @@ impl ConfigBuilder {
     /// Selects named locks, which the elected leader grants. `election` is the name of the election
     /// algorithm in `tenure list`. The default is `raft`. The algorithm must be the same on all
     /// nodes.
-    pub fn election(mut self, election: impl Into<String>) -> Self {
+    pub fn named_locks(mut self, election: impl Into<String>) -> Self {
         self.service.election = election.into();
         self.service.mutex = format!("coordinated:{}", self.service.election);
         self.service.named = true;
@@ -117,7 +121,7 @@ impl ConfigBuilder {
     /// all nodes.
     pub fn single_lock(mut self, mutex: impl Into<String>, election: impl Into<String>) -> Self {
         let (mutex, election) = (mutex.into(), election.into());
-        self.service = ServiceConfig { mutex, election, named: false, ..self.service };
+        self.service = AlgorithmConfig { mutex, election, named: false, ..self.service };
         self
     }
 
@@ -167,7 +171,7 @@ impl ConfigBuilder {
             service: self.service,
             detector: self.detector,
             channel: ChannelConfig::default(),
-            store: StoreConfig { directory },
+            store: DataDirectoryConfig { directory },
             trace: self.trace,
             page: None,
             work: None,
@@ -187,17 +191,19 @@ mod tests {
     use super::*;
 
     fn builder() -> ConfigBuilder {
-        Config::builder("demo").node(2, ["127.0.0.1:7101", "127.0.0.1:7102"]).directory("state")
+        Config::builder("demo")
+            .cluster_addresses(2, ["127.0.0.1:7101", "127.0.0.1:7102"])
+            .directory("state")
     }
 
     #[test]
     fn defaults_match_files_except_for_named_locks() {
         let config = builder().build().unwrap();
         assert!(config.service.named);
-        let nameless = ServiceConfig { named: false, ..config.service.clone() };
-        assert_eq!(nameless, ServiceConfig::default());
+        let nameless = AlgorithmConfig { named: false, ..config.service.clone() };
+        assert_eq!(nameless, AlgorithmConfig::default());
         assert_eq!(config.detector, FailureDetectorConfig::default());
-        assert_eq!((config.me().number(), config.size()), (2, 2));
+        assert_eq!((config.me().display_number(), config.node_count()), (2, 2));
     }
 
     #[test]
@@ -214,11 +220,14 @@ mod tests {
         let empty = || Config::builder("demo").directory("state");
         let mistakes = [
             (empty(), "missing cluster.addresses"),
-            (Config::builder("demo").node(1, ["127.0.0.1:1"]), "missing store.directory"),
-            (empty().node(0, ["127.0.0.1:1"]), "expected 1 to 1"),
-            (empty().node(1, ["127.0.0.1"]), "host:port"),
+            (
+                Config::builder("demo").cluster_addresses(1, ["127.0.0.1:1"]),
+                "missing store.directory",
+            ),
+            (empty().cluster_addresses(0, ["127.0.0.1:1"]), "expected 1 to 1"),
+            (empty().cluster_addresses(1, ["127.0.0.1"]), "host:port"),
             (builder().listen("7101"), "cluster.listen"),
-            (builder().insecure().keys("a", "b"), "has no effect"),
+            (builder().insecure().key_files("a", "b"), "has no effect"),
             (
                 builder().failure_detector(Duration::from_millis(9), Duration::from_millis(9)),
                 "timeout_ms",

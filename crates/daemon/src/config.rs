@@ -28,7 +28,7 @@ pub struct Config {
     pub cluster: ClusterConfig,
     /// Algorithms of lock and election that the nodes run.
     #[serde(default)]
-    pub service: ServiceConfig,
+    pub service: AlgorithmConfig,
     /// Settings of the failure detector.
     #[serde(default)]
     pub detector: FailureDetectorConfig,
@@ -36,7 +36,7 @@ pub struct Config {
     #[serde(default)]
     pub channel: ChannelConfig,
     /// Directory with the state that survives a crash.
-    pub store: StoreConfig,
+    pub store: DataDirectoryConfig,
     /// Settings of the trace; `None`: the node writes no trace.
     pub trace: Option<TraceConfig>,
     /// Settings of the live page; `None`: the node serves no page.
@@ -73,7 +73,7 @@ pub struct ClusterConfig {
 /// Algorithms that the nodes run. Must be the same on all nodes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct ServiceConfig {
+pub struct AlgorithmConfig {
     /// Name of the mutual exclusion algorithm. With `coordinated:ELECTION`, the leader that the
     /// algorithm `ELECTION` elects grants the lock.
     pub mutex: String,
@@ -143,7 +143,7 @@ pub struct ChannelConfig {
 /// Directory with the state that survives a crash.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct StoreConfig {
+pub struct DataDirectoryConfig {
     /// Directory with the state of this node only. It is created if it is missing.
     pub directory: PathBuf,
 }
@@ -209,7 +209,7 @@ const fn default_true() -> bool {
     true
 }
 
-impl ServiceConfig {
+impl AlgorithmConfig {
     /// Returns the parameters of the lock and election algorithms for a group of `size` processes.
     /// `max_delay` is the upper bound on message delays, in ticks.
     ///
@@ -232,24 +232,24 @@ impl ServiceConfig {
             user_tree,
             graph: self.topology.as_deref().map(catalogue::parse_graph).transpose()?,
             variants: self.variants.clone(),
-            ..Parameters::plain(size)
+            ..Parameters::with_defaults(size)
         })
     }
 
     /// Checks the selected variants. Returns an error if a variant is a deliberate mistake and
-    /// [`ServiceConfig::allow_mistakes`] is false. `card` is the [`Card`] of the configured
+    /// [`AlgorithmConfig::allow_mistakes`] is false. `card` is the [`Card`] of the configured
     /// algorithm.
     ///
     /// # Errors
     ///
-    /// [`ForbiddenMistakeError`] with the first mistake.
-    pub fn ensure_mistakes_allowed(&self, card: &Card) -> Result<(), ForbiddenMistakeError> {
+    /// [`UnsoundVariantError`] with the first mistake.
+    pub fn ensure_variants_allowed(&self, card: &Card) -> Result<(), UnsoundVariantError> {
         let is_enabled = |variant: &&Variant| self.variants.iter().any(|it| it == variant.name);
         let mut mistakes = card.variants.iter().filter(|it| !it.sound).filter(is_enabled);
         match mistakes.next().filter(|_| !self.allow_mistakes) {
             None => Ok(()),
             Some(Variant { name, description, .. }) => {
-                Err(ForbiddenMistakeError { algorithm: self.mutex.clone(), name, description })
+                Err(UnsoundVariantError { algorithm: self.mutex.clone(), name, description })
             }
         }
     }
@@ -261,7 +261,7 @@ impl ServiceConfig {
     "variant '{name}' of {algorithm} is a deliberate mistake ({description}): remove it, or allow \
      it by --allow-mistakes or service.allow_mistakes = true"
 )]
-pub struct ForbiddenMistakeError {
+pub struct UnsoundVariantError {
     /// Name of the configured algorithm.
     pub algorithm: String,
     /// Name of the variant.
@@ -270,9 +270,9 @@ pub struct ForbiddenMistakeError {
     pub description: &'static str,
 }
 
-impl Default for ServiceConfig {
+impl Default for AlgorithmConfig {
     fn default() -> Self {
-        ServiceConfig {
+        AlgorithmConfig {
             mutex: "coordinated:raft".into(),
             election: "raft".into(),
             variants: Vec::new(),
@@ -389,7 +389,7 @@ impl Config {
     }
 
     /// Returns the number of nodes in the cluster.
-    pub fn size(&self) -> u32 {
+    pub fn node_count(&self) -> u32 {
         ProcessId::from_index(self.cluster.addresses.len()).0
     }
 

@@ -28,9 +28,9 @@ pub use boot::{LockLookupError, Node, NodeError};
 pub use builder::ConfigBuilder;
 pub use clock::format_rfc3339;
 pub use config::{
-    CONFIG_FORMAT_VERSION, ChannelConfig, ClusterConfig, Config, ConfigError,
-    FailureDetectorConfig, ForbiddenMistakeError, PageConfig, ServiceConfig, StoreConfig,
-    TraceConfig, WorkloadConfig,
+    AlgorithmConfig, CONFIG_FORMAT_VERSION, ChannelConfig, ClusterConfig, Config, ConfigError,
+    DataDirectoryConfig, FailureDetectorConfig, PageConfig, TraceConfig, UnsoundVariantError,
+    WorkloadConfig,
 };
 pub use keys::KeyFileError;
 #[cfg(feature = "keys")]
@@ -38,6 +38,6 @@ pub use keys::{create_key_files, private_key_file, public_keys_file};
 #[cfg(feature = "node")]
 pub use node::{NodeEventOptions, run_node};
 pub use protocol::{
-    AnyProtocol, AnyProtocolVisitor, CommonNodeComponents, ProtocolFactory, protocol_from_catalogue,
+    AnyProtocol, BoxProtocolVisitor, CommonNodeComponents, ProtocolFactory, protocol_from_catalogue,
 };
 pub use report::{NodeEvent, NodeEventLine};

@@ -7,7 +7,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 
 use tenure_runtime::store::create_directory_durably;
-use tenure_runtime::transport::{MeshHandle, ReloadableKeys};
+use tenure_runtime::transport::{MeshStatus, ReplaceableKeys};
 use tenure_runtime::{ElectionHandle, RunningNode};
 use tenure_trace::Record;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -18,7 +18,7 @@ use tokio::time::{Instant, sleep, timeout};
 use crate::boot::{Node, NodeError, task_result};
 use crate::config::Config;
 use crate::keys;
-use crate::page::{LivePage, LivePageError, PageEventSource, PageRunInfo, token_file};
+use crate::page::{LivePage, LivePageError, PageEventSource, PageRunInfo, access_token_file};
 use crate::progress::{ChangeSources, LivenessReporter, report_changes};
 use crate::protocol::ProtocolFactory;
 use crate::report::NodeEvent;
@@ -89,7 +89,7 @@ async fn run_until(
         let node = Node::start_with_watcher(&config, factory, watcher)?;
         let RunningNode { address, mesh_handle, save_metrics: saves, .. } = &node.running;
         info.set_running(node.session, mesh_handle.clone(), saves.clone());
-        let (process, session) = (config.me().number(), node.session);
+        let (process, session) = (config.me().display_number(), node.session);
         on_event(NodeEvent::Ready { process, address: *address, session });
         if let Some(page) = &page {
             on_event(NodeEvent::Page { url: page.url().to_owned() });
@@ -118,7 +118,7 @@ async fn run_started(
     let me = config.me();
     let (sender, grants) = unbounded_channel();
     let stats = WorkloadStats::new(options.report_grants.then_some(sender));
-    let higher = u64::from(config.size() - me.number());
+    let higher = u64::from(config.node_count() - me.display_number());
     let turn = Duration::from_millis(higher * config.detector.message_ms);
     let mut worker = {
         let (plan, stats, election) = (config.work.clone(), stats.clone(), election.clone());
@@ -172,7 +172,7 @@ async fn end_worker<W>(worker: JoinHandle<W>) {
 /// keys. Does nothing if the node uses no keys.
 async fn reload_keys(
     config: &Config,
-    reloadable_keys: Option<ReloadableKeys>,
+    reloadable_keys: Option<ReplaceableKeys>,
     hangup: Option<Signal>,
 ) -> Infallible {
     let Some(mut hangup) = hangup else { return std::future::pending().await };
@@ -201,16 +201,16 @@ fn page(
         title: format!("{} of {}", config.me(), config.cluster.name),
         mutex: config.service.mutex.clone(),
         election: config.election_name().to_owned(),
-        size: config.size(),
-        own: Some(config.me().number()),
+        size: config.node_count(),
+        own: Some(config.me().display_number()),
     };
     let (sender, records) = channel();
     // The token is stored, so that the address of the page survives a restart. Its directory is the
     // directory of the state, and must survive a power failure.
     create_directory_durably(&config.store.directory)?;
-    let token = token_file(&config.store);
+    let token = access_token_file(&config.store);
     let source = PageEventSource::Node(Box::new(NodeObserver::new(info.clone(), records)));
-    LivePage::open(page.listen, Some(token), page_info, source).map(|page| Some((page, sender)))
+    LivePage::start(page.listen, Some(token), page_info, source).map(|page| Some((page, sender)))
 }
 
 /// Starts an election, unless this node learns of a leader first. The node waits until all peers
@@ -218,13 +218,13 @@ fn page(
 ///
 /// `turn` is 0 for the node with the highest number, and grows for lower numbers. Without it, all
 /// nodes would start elections at the same time.
-async fn start_first_election(mesh: MeshHandle, mut election: ElectionHandle, turn: Duration) {
+async fn start_first_election(mesh: MeshStatus, mut election: ElectionHandle, turn: Duration) {
     let deadline = Instant::now() + PEER_TIMEOUT;
     while Instant::now() < deadline && !mesh.peers().iter().all(|peer| peer.is_connected) {
         sleep(Duration::from_millis(2)).await;
     }
-    if election.current_term().is_none()
-        && timeout(turn, election.wait_for_term_change()).await.is_err()
+    if election.leader_term().is_none()
+        && timeout(turn, election.wait_for_leader_change()).await.is_err()
     {
         let _ = election.start_election();
     }

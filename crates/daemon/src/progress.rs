@@ -80,11 +80,11 @@ pub(crate) async fn report_changes(
     let (mut term, mut last_progress, mut peers) = (0, (0, 0), LivePeerSessions::new());
     loop {
         tokio::select! {
-            changed = reporter.election.wait_for_term_change() => match changed {
+            changed = reporter.election.wait_for_leader_change() => match changed {
                 Ok(Some(now)) => {
                     term = now.number;
                     tracing::info!(leader = %now.leader, term, "leader elected");
-                    on_event(NodeEvent::Elected { leader: now.leader.number(), term });
+                    on_event(NodeEvent::Elected { leader: now.leader.display_number(), term });
                 }
                 Ok(None) => {
                     tracing::info!(term, "leader lost");
@@ -132,11 +132,11 @@ fn peer_changes(before: &LivePeerSessions, now: &LivePeerSessions) -> Vec<NodeEv
         }
         if known.is_some() {
             tracing::info!(%peer, "peer is down");
-            reports.push(NodeEvent::PeerDown { process: peer.number() });
+            reports.push(NodeEvent::PeerDown { process: peer.display_number() });
         }
         if let Some(session) = *session {
             tracing::info!(%peer, session, "peer is up");
-            reports.push(NodeEvent::PeerUp { process: peer.number(), session });
+            reports.push(NodeEvent::PeerUp { process: peer.display_number(), session });
         }
     }
     reports

@@ -4,26 +4,26 @@
 use tenure_algorithms::catalogue::{
     self, CatalogueError, MutexAndElectionVisitor, NamedLocksVisitor, Parameters,
 };
-use tenure_algorithms::channel::{Fifo, fifo};
+use tenure_algorithms::channel::{FifoChannel, fifo};
 use tenure_algorithms::compose::{NamedLocks, WithDetector, coordinated, with_detector};
-use tenure_algorithms::detector::{Heartbeat, heartbeat};
+use tenure_algorithms::detector::{AdaptiveTimeoutDetector, heartbeat};
 use tenure_core::{
-    Algorithm, Card, Delay, Election, MutexAndElection, Service as Offered, TICKS_PER_UNIT,
+    Algorithm, Card, Delay, Election, MutexAndElection, Service as Offered, TICKS_PER_TIME_UNIT,
 };
 use tenure_runtime::transport::MeshSettings;
 use tenure_runtime::{
     FaultInjection, LockApplication, LockCommand, LockEvent, LockRequestReceiver, NodeComponents,
-    NodeStartError, RunningNode, Store, TraceSink, start,
+    NodeStartError, RunningNode, StableStorage, TraceSink, start_node,
 };
 use tenure_trace::RecordableProtocol;
 
-use crate::config::{Config, ServiceConfig};
+use crate::config::{AlgorithmConfig, Config};
 
 /// Parts of a node that do not depend on its protocol.
 pub struct CommonNodeComponents<'a> {
     pub(crate) config: &'a Config,
     pub(crate) transport: MeshSettings,
-    pub(crate) store: Store,
+    pub(crate) store: StableStorage,
     pub(crate) application: LockApplication,
     pub(crate) requests: LockRequestReceiver,
     pub(crate) trace_sink: TraceSink,
@@ -46,7 +46,7 @@ pub trait AnyProtocol {
 
 /// Function that returns the protocol for the names in a configuration.
 pub type ProtocolFactory =
-    fn(&ServiceConfig, &Parameters) -> Result<Box<dyn AnyProtocol>, CatalogueError>;
+    fn(&AlgorithmConfig, &Parameters) -> Result<Box<dyn AnyProtocol>, CatalogueError>;
 
 /// Returns a protocol of the catalogue: one lock and an election, or many named locks that a leader
 /// grants.
@@ -55,26 +55,26 @@ pub type ProtocolFactory =
 ///
 /// [`CatalogueError`] if a name or variant does not exist.
 pub fn protocol_from_catalogue(
-    service: &ServiceConfig,
+    service: &AlgorithmConfig,
     parameters: &Parameters,
 ) -> Result<Box<dyn AnyProtocol>, CatalogueError> {
     if service.named {
-        catalogue::visit_named_locks(&service.mutex, parameters, AnyProtocolVisitor)
+        catalogue::visit_named_locks(&service.mutex, parameters, BoxProtocolVisitor)
     } else {
         catalogue::visit_mutex_and_election(
             &service.mutex,
             &service.election,
             parameters,
-            AnyProtocolVisitor,
+            BoxProtocolVisitor,
         )
     }
 }
 
 /// Visitor that converts a protocol of any type to a boxed [`AnyProtocol`].
 #[derive(Clone, Copy, Debug)]
-pub struct AnyProtocolVisitor;
+pub struct BoxProtocolVisitor;
 
-impl MutexAndElectionVisitor for AnyProtocolVisitor {
+impl MutexAndElectionVisitor for BoxProtocolVisitor {
     type Output = Box<dyn AnyProtocol>;
 
     fn mutex_and_election<P: MutexAndElection + Algorithm>(
@@ -85,10 +85,10 @@ impl MutexAndElectionVisitor for AnyProtocolVisitor {
     }
 }
 
-impl NamedLocksVisitor for AnyProtocolVisitor {
+impl NamedLocksVisitor for BoxProtocolVisitor {
     type Output = Box<dyn AnyProtocol>;
 
-    fn named<E: Election + Algorithm>(
+    fn named_locks<E: Election + Algorithm>(
         self,
         config: coordinated::Config<E::Config>,
     ) -> Self::Output {
@@ -126,15 +126,16 @@ impl<P: MutexAndElection + Algorithm> AnyProtocol for Typed<P> {
         P::card(&self.config, size)
     }
 
-    /// Starts the node. The algorithm uses the adapter [`Fifo`] if the configuration requires
-    /// reliable channels. Heartbeats never use the adapter, because a late heartbeat has no value.
+    /// Starts the node. The algorithm uses the adapter [`FifoChannel`] if the configuration
+    /// requires reliable channels. Heartbeats never use the adapter, because a late heartbeat has
+    /// no value.
     fn start(&self, parts: CommonNodeComponents<'_>) -> Result<RunningNode, NodeStartError> {
         let (detector, config) = (detector(parts.config), self.config.clone());
         if parts.config.channel.fifo {
-            let resend = Delay::ticks(parts.config.detector.message_ms * TICKS_PER_UNIT / 2);
+            let resend = Delay::ticks(parts.config.detector.message_ms * TICKS_PER_TIME_UNIT / 2);
             let inner =
                 fifo::Config { resend_timeout: resend, ..fifo::Config::with_inner_config(config) };
-            parts.start::<Fifo<P>>(with_detector::Config { detector, inner })
+            parts.start::<FifoChannel<P>>(with_detector::Config { detector, inner })
         } else {
             parts.start::<P>(with_detector::Config { detector, inner: config })
         }
@@ -149,7 +150,7 @@ impl CommonNodeComponents<'_> {
     where
         P: RecordableProtocol<Command: LockCommand, Event: LockEvent>,
     {
-        start::<WithDetector<Heartbeat, P>, LockApplication>(NodeComponents {
+        start_node::<WithDetector<AdaptiveTimeoutDetector, P>, LockApplication>(NodeComponents {
             config,
             transport: self.transport,
             store: self.store,
@@ -165,11 +166,11 @@ impl CommonNodeComponents<'_> {
 fn detector(config: &Config) -> heartbeat::Config {
     let detector = &config.detector;
     heartbeat::Config {
-        period: Delay::units(detector.period_ms),
-        initial_timeout: Delay::units(detector.timeout_ms).max,
-        increment: Delay::units(detector.increment_ms).max,
+        period: Delay::time_units(detector.period_ms),
+        initial_timeout: Delay::time_units(detector.timeout_ms).max,
+        increment: Delay::time_units(detector.increment_ms).max,
         // The maximum is at least the initial timeout, so that a wrong suspicion never makes the
         // timeout shorter.
-        max_timeout: Delay::units(detector.longest_ms.max(detector.timeout_ms)).max,
+        max_timeout: Delay::time_units(detector.longest_ms.max(detector.timeout_ms)).max,
     }
 }

@@ -70,12 +70,12 @@ pub(crate) async fn run(
     stats: WorkloadStats,
 ) -> Result<(), WorkloadError> {
     let mut client = CounterClient::connect(work.resource, me).await?;
-    let mut pauses = fastrand::Rng::with_seed(work.seed ^ u64::from(me.number()) << 32);
+    let mut pauses = fastrand::Rng::with_seed(work.seed ^ u64::from(me.display_number()) << 32);
     let deadline = work.duration_ms.map(|ms| Instant::now() + Duration::from_millis(ms));
     let mut entries_left = work.entries.unwrap_or(u64::MAX);
     while entries_left > 0 && deadline.is_none_or(|deadline| Instant::now() < deadline) {
         entries_left -= 1;
-        let guard = if work.lock { Some(lock.enter().await?) } else { None };
+        let guard = if work.lock { Some(lock.acquire().await?) } else { None };
         let fence = guard.as_ref().map(Guard::fence);
         stats.count_entry(fence);
         match client.get(fence).await? {

@@ -20,7 +20,7 @@ const LIVENESS_INTERVAL: Duration = Duration::from_millis(5);
 /// Returns the configuration of a node without peers.
 fn single_node(directory: &Path) -> Config {
     let address = reserve_address().to_string();
-    let config = Config::builder("test").node(1, [address]).directory(directory);
+    let config = Config::builder("test").cluster_addresses(1, [address]).directory(directory);
     config.build().expect("a valid configuration")
 }
 

@@ -10,7 +10,8 @@ use tokio::sync::oneshot;
 async fn hangup_during_ready_event_ends_no_node() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let address = reserve_address().to_string();
-    let config = Config::builder("test").node(1, [address]).directory(directory.path());
+    let config =
+        Config::builder("test").cluster_addresses(1, [address]).directory(directory.path());
     let (sender, elected) = oneshot::channel();
     let mut sender = Some(sender);
     let on_event = move |event| match event {

@@ -11,7 +11,7 @@ use tenure_runtime::ports::reserve_address;
 /// Returns configurations that were changed after their validation. Each has a part of the error.
 fn invalid_configs(directory: &Path) -> Vec<(Config, &'static str)> {
     let address = reserve_address().to_string();
-    let builder = Config::builder("test").node(1, [address]).directory(directory);
+    let builder = Config::builder("test").cluster_addresses(1, [address]).directory(directory);
     let valid = builder.build().expect("a valid configuration");
     let changes: [(fn(&mut Config), _); 4] = [
         (|it| it.cluster.me = 0, "invalid value 0 for cluster.me"),

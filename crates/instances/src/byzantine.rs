@@ -3,7 +3,7 @@
 use tenure_algorithms::byzantine::OralMessagesGeneral;
 use tenure_algorithms::byzantine::oral_messages::Config;
 use tenure_algorithms::{UnknownVariant, Variants};
-use tenure_check::{GeneralsConfig, Report, check_generals};
+use tenure_check::{ByzantineGeneralsConfig, CheckReport, check_byzantine_generals};
 use tenure_core::byzantine::GeneralsCard;
 
 /// Returns the names of all algorithms for Byzantine agreement.
@@ -24,11 +24,11 @@ pub fn card(name: &str, size: u32, liars: u32) -> Option<GeneralsCard> {
 /// [`UnknownVariant`] for the first variant that the algorithm does not declare. Nothing was
 /// checked.
 pub fn check_oral_messages(
-    config: &GeneralsConfig,
+    config: &ByzantineGeneralsConfig,
     variants: &[String],
-) -> Result<Report, UnknownVariant> {
+) -> Result<CheckReport, UnknownVariant> {
     let variants = Variants::from_names(variants.iter().map(String::as_str))?;
-    Ok(check_generals::<OralMessagesGeneral>(
+    Ok(check_byzantine_generals::<OralMessagesGeneral>(
         config,
         &Config { tolerated_liars: config.max_liars, variants },
     ))

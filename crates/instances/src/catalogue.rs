@@ -9,7 +9,7 @@ use tenure_core::service::{election, mutex};
 use tenure_core::theory::{Prediction, WorkloadKind};
 use tenure_core::{Algorithm, Card, Election, Mutex};
 #[cfg(feature = "nodes")]
-use tenure_daemon::{AnyProtocol, AnyProtocolVisitor, ProtocolFactory, ServiceConfig};
+use tenure_daemon::{AlgorithmConfig, AnyProtocol, BoxProtocolVisitor, ProtocolFactory};
 
 use crate::any_algorithm::{AnyAlgorithm, builtin_algorithm};
 use crate::check::{check_election, check_lock, measure_any, measure_lock};
@@ -18,12 +18,12 @@ use crate::instance::Instance;
 /// Algorithms that a program adds to the built-in algorithms of Tenure.
 ///
 /// ```
-/// use tenure_algorithms::channel::Fifo;
+/// use tenure_algorithms::channel::FifoChannel;
 /// use tenure_algorithms::mutex::Central;
 /// use tenure_instances::catalogue;
 ///
 /// // Use your own algorithm here. The second entry has the name `fifo:` plus its name.
-/// let own = catalogue![Central, Fifo<Central>];
+/// let own = catalogue![Central, FifoChannel<Central>];
 /// ```
 #[derive(Default)]
 pub struct CustomAlgorithms(Vec<UserEntry>);
@@ -76,11 +76,11 @@ impl<P: Mutex + Algorithm<Config: FromParameters>> RegistrableService<P> for mut
             create_protocol: |service, parameters| {
                 let lock = P::Config::from_parameters(parameters)?;
                 let plain = Parameters { variants: Vec::new(), ..parameters.clone() };
-                builtin_catalogue::visit_typed_mutex_and_election::<P, AnyProtocolVisitor>(
+                builtin_catalogue::visit_typed_mutex_and_election::<P, BoxProtocolVisitor>(
                     lock,
                     &service.election,
                     &plain,
-                    AnyProtocolVisitor,
+                    BoxProtocolVisitor,
                 )
             },
         });
@@ -101,11 +101,11 @@ impl<P: Election + Algorithm<Config: FromParameters>> RegistrableService<P> for 
             #[cfg(feature = "nodes")]
             create_protocol: |service, parameters| {
                 let election = P::Config::from_parameters(parameters)?;
-                builtin_catalogue::visit_mutex_and_typed_election::<P, AnyProtocolVisitor>(
+                builtin_catalogue::visit_mutex_and_typed_election::<P, BoxProtocolVisitor>(
                     &service.mutex,
                     election,
                     parameters,
-                    AnyProtocolVisitor,
+                    BoxProtocolVisitor,
                 )
             },
         });
@@ -113,7 +113,7 @@ impl<P: Election + Algorithm<Config: FromParameters>> RegistrableService<P> for 
 }
 
 fn name<P: Algorithm<Config: FromParameters>>() -> String {
-    card_of::<P>(&Parameters::plain(5)).expect("plain parameters suit every algorithm").name
+    card_of::<P>(&Parameters::with_defaults(5)).expect("plain parameters suit every algorithm").name
 }
 
 fn card_of<P: Algorithm<Config: FromParameters>>(
@@ -198,7 +198,7 @@ pub fn agreement_names() -> impl Iterator<Item = &'static str> {
 
 /// Returns the names of all algorithms. The last names are those of compositions of built-in
 /// algorithms, which have a prefix, such as `fifo:`.
-pub fn names() -> impl Iterator<Item = &'static str> {
+pub fn algorithm_names() -> impl Iterator<Item = &'static str> {
     lock_names()
         .chain(election_names())
         .chain(agreement_names())
@@ -225,7 +225,7 @@ pub fn card(name: &str, parameters: &Parameters) -> Result<Card, CatalogueError>
 ///
 /// [`CatalogueError`] if the name or a variant does not exist, or if the parameters do not suit the
 /// algorithm.
-pub fn predicted_messages(
+pub fn predicted_message_count(
     name: &str,
     parameters: &Parameters,
     workload: WorkloadKind,
@@ -254,7 +254,9 @@ pub fn algorithm(
 }
 
 /// Returns the protocol that a node runs: a combination of the lock and the election that `service`
-/// names. At most one of the two may be a registered algorithm.
+/// names. If `service.named` is true and neither name is that of a registered algorithm, returns
+/// many named locks. An elected leader grants these locks. At most one of the two names may be that
+/// of a registered algorithm.
 ///
 /// # Errors
 ///
@@ -262,7 +264,7 @@ pub fn algorithm(
 /// algorithms, or if both names are those of registered algorithms.
 #[cfg(feature = "nodes")]
 pub fn service_protocol(
-    service: &ServiceConfig,
+    service: &AlgorithmConfig,
     parameters: &Parameters,
 ) -> Result<Box<dyn AnyProtocol>, CatalogueError> {
     match find(&service.mutex).or_else(|| find(&service.election)) {

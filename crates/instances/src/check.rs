@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use tenure_check::{
-    Check, CheckConfig, CheckError, Checkable, Instant, Measure, MeasureConfig, MeasureReport,
-    Report,
+    Check, CheckConfig, CheckError, CheckReport, Checkable, Instant, Measure, MeasureConfig,
+    MeasureReport,
 };
 use tenure_core::monitors::{
     AgreementMonitor, BestRankLeads, Bypass, Fencing, IncreasingOwnTerms, LeaderAgreement,
@@ -13,7 +13,7 @@ use tenure_core::monitors::{
 };
 use tenure_core::{Algorithm, Card, Election, Mutex, Property, Rank};
 use tenure_trace::property::ExpressionProperty;
-use tenure_trace::{FollowError, Schedule, Trace};
+use tenure_trace::{Schedule, ScheduleReplayError, Trace};
 
 use crate::monitors::custom_monitor;
 
@@ -29,7 +29,7 @@ pub(crate) type MeasureFn<C> =
 /// Function that checks properties of an algorithm in all possible schedules. `C` is the type of
 /// the algorithm's configuration.
 pub(crate) type CheckFn<C> =
-    fn(&CheckConfig, &[Property], &[Rank], &C) -> Result<Report, CheckError>;
+    fn(&CheckConfig, &[Property], &[Rank], &C) -> Result<CheckReport, CheckError>;
 
 /// Checks properties of a lock in all possible schedules.
 ///
@@ -41,7 +41,7 @@ pub(crate) fn check_lock<P: Mutex + Algorithm>(
     properties: &[Property],
     _ranks: &[Rank],
     protocol: &P::Config,
-) -> Result<Report, CheckError> {
+) -> Result<CheckReport, CheckError> {
     let (size, app_messages) = (config.size, config.model.application_messages);
     let has_application_messages =
         app_messages > 0 || properties.contains(&Property::OrderWithMessages);
@@ -52,29 +52,27 @@ pub(crate) fn check_lock<P: Mutex + Algorithm>(
         // All searches of a check share the time limit.
         let time = &mut config.search.limits.time;
         *time = time.map(|time| time.saturating_sub(started.elapsed()));
-        let mut check =
-            Check::<P>::for_algorithm(protocol.clone(), config).application_messages(app_messages);
+        let mut check = Check::<P>::for_algorithm(protocol.clone(), config)
+            .max_application_messages(app_messages);
         let card = P::card(protocol, size);
         for property in properties {
             check = match property {
                 Property::MutualExclusion => check.always(MutualExclusion::new()),
-                Property::AtMost(most) => check.always(MutualExclusion::at_most(*most)),
+                Property::KExclusion(most) => check.always(MutualExclusion::at_most(*most)),
                 Property::LocalMutualExclusion => {
                     check.always(LocalMutualExclusion::from_card(&card, size))
                 }
                 Property::Fencing => check.always(Fencing::new()),
-                Property::Order => check.always(RequestOrder::new()),
+                Property::FirstComeFirstServed => check.always(RequestOrder::new()),
                 Property::OrderWithMessages => check
-                    .application_messages(app_messages.max(1))
-                    .always(RequestOrder::with_messages()),
+                    .max_application_messages(app_messages.max(1))
+                    .always(RequestOrder::with_application_messages()),
                 Property::Bypass(None) => check.measuring_bypass(MAX_COUNTED_BYPASS),
                 Property::Bypass(Some(most)) => check.always(Bypass::at_most(*most)),
-                Property::DeadlockFreedom => check.deadlock_free(),
-                Property::StarvationFreedom => check.starvation_free(),
-                Property::Progress => check.requiring_progress(),
-                Property::Topology => {
-                    check.sending_only_on_links(LinksOnly::from_card(&card, size))
-                }
+                Property::DeadlockFreedom => check.check_deadlock_freedom(),
+                Property::StarvationFreedom => check.check_starvation_freedom(),
+                Property::Progress => check.check_progress(),
+                Property::Topology => check.always_on_links(LinksOnly::from_card(&card, size)),
                 Property::Cost => match MessageBudget::from_cost(&card.messages) {
                     // The monitor also judges the end of a run, because only then it is known that
                     // messages are missing.
@@ -90,14 +88,14 @@ pub(crate) fn check_lock<P: Mutex + Algorithm>(
         }
         check.try_run()
     };
-    if !has_application_messages || !properties.contains(&Property::Order) {
+    if !has_application_messages || !properties.contains(&Property::FirstComeFirstServed) {
         return check(properties, app_messages, &config.custom_properties);
     }
-    // The property `Order` does not depend on application messages. Therefore a separate search
-    // checks it without them, in a smaller state space. The other search checks all other
-    // properties with application messages.
+    // The property `FirstComeFirstServed` does not depend on application messages. Therefore a
+    // separate search checks it without them, in a smaller state space. The other search checks all
+    // other properties with application messages.
     let (order, others): (Vec<Property>, Vec<Property>) =
-        properties.iter().partition(|property| **property == Property::Order);
+        properties.iter().partition(|property| **property == Property::FirstComeFirstServed);
     let alone = check(&order, 0, if others.is_empty() { &config.custom_properties } else { &[] })?;
     if others.is_empty() {
         return Ok(alone);
@@ -139,7 +137,7 @@ pub(crate) fn check_election<P: Election + Algorithm>(
     properties: &[Property],
     ranks: &[Rank],
     protocol: &P::Config,
-) -> Result<Report, CheckError> {
+) -> Result<CheckReport, CheckError> {
     let card = P::card(protocol, config.size);
     let down = &config.faults.initially_down;
     let mut check = Check::<P>::for_algorithm(protocol.clone(), config.clone());
@@ -158,10 +156,8 @@ pub(crate) fn check_election<P: Election + Algorithm>(
             Property::OneLeaderPerTerm => check.always(OneLeader::new(LeaderScope::PerTerm)),
             Property::FreshTerms => check.always(IncreasingOwnTerms::new()),
             Property::SteadyLeader => check.always(SteadyLeader::new(config.size)),
-            Property::Progress => check.requiring_progress(),
-            Property::Topology => {
-                check.sending_only_on_links(LinksOnly::from_card(&card, config.size))
-            }
+            Property::Progress => check.check_progress(),
+            Property::Topology => check.always_on_links(LinksOnly::from_card(&card, config.size)),
             Property::Cost => match MessageBudget::from_cost(&card.messages) {
                 Some(spending) => check.always(spending),
                 None => check,
@@ -186,7 +182,7 @@ pub(crate) fn check_agreement<P: tenure_core::Agreement + Algorithm>(
     properties: &[Property],
     _ranks: &[Rank],
     protocol: &P::Config,
-) -> Result<Report, CheckError> {
+) -> Result<CheckReport, CheckError> {
     let (service, down) = (config.service, &config.faults.initially_down);
     let mut check = Check::<P>::for_algorithm(protocol.clone(), config.clone());
     let card = P::card(protocol, config.size);
@@ -195,9 +191,9 @@ pub(crate) fn check_agreement<P: tenure_core::Agreement + Algorithm>(
         check = match monitor.map(|monitor| monitor.with_graph(card.graph.as_deref())) {
             Some(monitor) if monitor.is_judged_at_end() => check.always_and_at_end(monitor),
             Some(monitor) => check.always(monitor),
-            None if *property == Property::Progress => check.requiring_progress(),
+            None if *property == Property::Progress => check.check_progress(),
             None if *property == Property::Topology => {
-                check.sending_only_on_links(LinksOnly::from_card(&card, config.size))
+                check.always_on_links(LinksOnly::from_card(&card, config.size))
             }
             None => panic!("{property} cannot be checked for a {}", service.name()),
         };
@@ -209,8 +205,8 @@ pub(crate) fn check_agreement<P: tenure_core::Agreement + Algorithm>(
 pub(crate) fn follow_schedule<P: Algorithm + Checkable>(
     schedule: &Schedule,
     protocol: &P::Config,
-) -> Result<Trace, FollowError<CheckError>> {
+) -> Result<Trace, ScheduleReplayError<CheckError>> {
     let Card { name, service, .. } = P::card(protocol, schedule.size);
     let config = CheckConfig::new(name, service, schedule.size);
-    Check::<P>::for_algorithm(protocol.clone(), config).follow(schedule)
+    Check::<P>::for_algorithm(protocol.clone(), config).run_schedule(schedule)
 }

@@ -6,21 +6,21 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tenure_check::{
-    Check, CheckConfig, CheckError, Checkable, MeasureConfig, MeasureReport, WalkObserver,
-    WalkReport,
+    Check, CheckConfig, CheckError, Checkable, ExplorationReport, MeasureConfig, MeasureReport,
+    StateSpaceObserver,
 };
 use tenure_core::{Algorithm, Card, Property, Rank};
 use tenure_lab::Engine;
 #[cfg(feature = "nodes")]
 use tenure_runtime::{self as runtime, ScriptedClusterError};
-use tenure_sim::{InterventionError, Report, RunError, Settings, SettingsError, Simulation};
-use tenure_trace::{FollowError, Schedule, Trace};
+use tenure_sim::{PlannedRunError, RunError, RunReport, Settings, SettingsError, Simulation};
 #[cfg(feature = "nodes")]
-use tenure_trace::{Header, TraceSource};
+use tenure_trace::{Header, TraceProducer};
+use tenure_trace::{Schedule, ScheduleReplayError, Trace};
 
 use crate::any_algorithm::{AnyAlgorithm, SimulateFn};
 use crate::check::{CheckFn, MeasureFn, follow_schedule};
-use crate::run::{RunParameters, TraceCommandLine, monitored_simulation, with_trace_header};
+use crate::run::{RunParameters, TraceHeaderFields, monitored_simulation, with_trace_header};
 
 /// A configured algorithm whose implementation is the protocol type `P`.
 pub(crate) struct Instance<P: Algorithm> {
@@ -52,7 +52,7 @@ impl<P: Algorithm + Checkable> AnyAlgorithm for Instance<P> {
         format!("{:?}", self.config)
     }
 
-    fn simulate(&self, run: RunParameters<'_>) -> Result<Report, InterventionError> {
+    fn simulate(&self, run: RunParameters<'_>) -> Result<RunReport, PlannedRunError> {
         match &self.simulate_alone {
             Some(simulate) if run.intervention_plan.is_empty() => Ok(simulate(run)?),
             _ => run.execute::<P>(self.config.clone()),
@@ -64,11 +64,11 @@ impl<P: Algorithm + Checkable> AnyAlgorithm for Instance<P> {
         config: &CheckConfig,
         properties: &[Property],
         ranks: &[Rank],
-    ) -> Result<tenure_check::Report, CheckError> {
+    ) -> Result<tenure_check::CheckReport, CheckError> {
         (self.check)(config, properties, ranks, &self.config)
     }
 
-    fn measure(
+    fn measure_costs(
         &self,
         config: &CheckConfig,
         measure: &MeasureConfig,
@@ -76,20 +76,20 @@ impl<P: Algorithm + Checkable> AnyAlgorithm for Instance<P> {
         (self.measure)(config, measure, &self.config)
     }
 
-    fn walk(
+    fn visit_reachable_states(
         &self,
         config: &CheckConfig,
         max_states: u64,
-        observer: &mut dyn WalkObserver,
-    ) -> Result<WalkReport, CheckError> {
+        observer: &mut dyn StateSpaceObserver,
+    ) -> Result<ExplorationReport, CheckError> {
         let check = Check::<P>::for_algorithm(self.config.clone(), config.clone());
         check.visit_reachable_states(max_states, observer)
     }
 
-    fn engine(
+    fn create_lab_engine(
         &self,
         settings: Settings,
-        header: TraceCommandLine,
+        header: TraceHeaderFields,
         schedule: Option<Schedule>,
     ) -> Result<Box<dyn Engine>, SettingsError> {
         let simulation = monitored_simulation::<P>(self.config.clone(), settings)?;
@@ -100,37 +100,44 @@ impl<P: Algorithm + Checkable> AnyAlgorithm for Instance<P> {
         }))
     }
 
-    fn extended(&self, schedule: &Schedule, max_steps: u32) -> Result<Schedule, FollowError> {
+    fn extend_schedule(
+        &self,
+        schedule: &Schedule,
+        max_steps: u32,
+    ) -> Result<Schedule, ScheduleReplayError> {
         schedule.extended::<P>(|_| self.config.clone(), max_steps)
     }
 
-    fn follow(
+    fn replay(
         &self,
         schedule: &Schedule,
         ranks: Arc<[Rank]>,
         to: Box<dyn Write + Send>,
-    ) -> Result<(), FollowError<RunError>> {
+    ) -> Result<(), ScheduleReplayError<RunError>> {
         // A recorded schedule may contain faults that the algorithm does not tolerate.
         let plain = Settings::new(schedule.size);
         let settings = Settings { ranks, beyond_assumptions: true, ..plain };
         let Card { name, service, .. } = P::card(&self.config, schedule.size);
         let simulation = Simulation::<P>::new(self.config.clone(), settings);
         let simulation = simulation.with_name(name).with_service(service);
-        simulation.follow(schedule, to).map(drop)
+        simulation.run_schedule(schedule, to).map(drop)
     }
 
-    fn follow_in_checker(&self, schedule: &Schedule) -> Result<Trace, FollowError<CheckError>> {
+    fn replay_in_checker(
+        &self,
+        schedule: &Schedule,
+    ) -> Result<Trace, ScheduleReplayError<CheckError>> {
         follow_schedule::<P>(schedule, &self.config)
     }
 
     #[cfg(feature = "nodes")]
-    fn follow_over_tcp(
+    fn replay_over_tcp(
         &self,
         schedule: &Schedule,
         directory: &Path,
-    ) -> Result<Vec<PathBuf>, FollowError<ScriptedClusterError>> {
+    ) -> Result<Vec<PathBuf>, ScheduleReplayError<ScriptedClusterError>> {
         let card = P::card(&self.config, schedule.size);
-        let header = Header::new(card.name, card.service, schedule.size, TraceSource::Node);
+        let header = Header::new(card.name, card.service, schedule.size, TraceProducer::Node);
         let config = |_| self.config.clone();
         runtime::run_schedule_on_nodes::<P>(schedule, config, directory, &header)
     }

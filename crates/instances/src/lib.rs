@@ -23,10 +23,11 @@ pub use any_algorithm::AnyAlgorithm;
 #[cfg(feature = "nodes")]
 pub use catalogue::service_protocol;
 pub use catalogue::{
-    CustomAlgorithms, RegistrableService, agreement_names, algorithm, card, election_names,
-    lock_names, names, predicted_messages,
+    CustomAlgorithms, RegistrableService, agreement_names, algorithm, algorithm_names, card,
+    election_names, lock_names, predicted_message_count,
 };
 pub use monitors::{
-    BoxedMonitor, CustomMonitor, MonitoredService, Monitors, custom_monitors, custom_properties,
+    BoxedMonitor, CustomMonitor, CustomMonitors, MonitoredService, custom_monitors,
+    custom_properties,
 };
-pub use run::{InterventionPlan, RunParameters, TraceCommandLine, TraceOutput};
+pub use run::{InterventionPlan, RunParameters, TraceHeaderFields, TraceOutput};

@@ -14,9 +14,9 @@ use tenure_trace::{ServiceCommand, ServiceEvent};
 /// The simulator, the checker and the browser laboratory use each monitor for all algorithms of the
 /// monitor's service, and for all combinations of a lock and an election.
 #[derive(Default)]
-pub struct Monitors(Vec<CustomMonitor>);
+pub struct CustomMonitors(Vec<CustomMonitor>);
 
-/// Creates [`Monitors`] from values of types that implement [`Monitor`].
+/// Creates [`CustomMonitors`] from values of types that implement [`Monitor`].
 ///
 /// ```
 /// use tenure_core::monitors::Bypass;
@@ -28,7 +28,7 @@ pub struct Monitors(Vec<CustomMonitor>);
 #[macro_export]
 macro_rules! monitors {
     ($($monitor:expr),* $(,)?) => {
-        $crate::Monitors::default()$(.with($monitor))*
+        $crate::CustomMonitors::default()$(.with($monitor))*
     };
 }
 
@@ -59,7 +59,7 @@ impl MonitoredService for election::Command {
     }
 }
 
-impl Monitors {
+impl CustomMonitors {
     /// Adds a monitor to the list.
     #[must_use]
     pub fn with<C, M>(mut self, monitor: M) -> Self
@@ -84,18 +84,18 @@ impl Monitors {
     /// If two monitors have the same name, or if the program has already installed monitors.
     pub fn install(self) {
         for (index, monitor) in self.0.iter().enumerate() {
-            let name = monitor.name();
-            let is_new = self.0[..index].iter().all(|other| other.name() != name);
+            let name = monitor.property_name();
+            let is_new = self.0[..index].iter().all(|other| other.property_name() != name);
             assert!(is_new, "two monitors have the name `{name}`");
         }
         assert!(OWN_MONITORS.set(self).is_ok(), "a program can install monitors only once");
     }
 }
 
-static OWN_MONITORS: OnceLock<Monitors> = OnceLock::new();
+static OWN_MONITORS: OnceLock<CustomMonitors> = OnceLock::new();
 
-/// Returns the monitors of a service that the program has added with [`Monitors::install`]. For a
-/// service with a lock and an election, returns the monitors of both.
+/// Returns the monitors of a service that the program has added with [`CustomMonitors::install`].
+/// For a service with a lock and an election, returns the monitors of both.
 pub fn custom_monitors(service: Service) -> impl Iterator<Item = &'static CustomMonitor> {
     let all = OWN_MONITORS.get().map_or(&[][..], |monitors| &monitors.0);
     all.iter().filter(move |monitor| match monitor {
@@ -109,14 +109,14 @@ pub fn custom_monitors(service: Service) -> impl Iterator<Item = &'static Custom
 /// Returns the properties of the monitors that the program has added for `service`. Each monitor
 /// judges one property.
 pub fn custom_properties(service: Service) -> impl Iterator<Item = Property> {
-    custom_monitors(service).map(|monitor| Property::Custom(monitor.name()))
+    custom_monitors(service).map(|monitor| Property::Custom(monitor.property_name()))
 }
 
 /// Returns a copy of the monitor for `property` that the program has added. Returns `None` if there
 /// is none.
 pub(crate) fn custom_monitor(property: Property) -> Option<CustomMonitor> {
     let all = OWN_MONITORS.get().map_or(&[][..], |monitors| &monitors.0);
-    all.iter().find(|monitor| monitor.name() == property.name()).cloned()
+    all.iter().find(|monitor| monitor.property_name() == property.name()).cloned()
 }
 
 /// Monitor that a program has added to the built-in monitors. The monitor judges either all locks
@@ -131,7 +131,7 @@ pub enum CustomMonitor {
 
 impl CustomMonitor {
     /// Returns the name of the property that the monitor judges.
-    pub fn name(&self) -> &'static str {
+    pub fn property_name(&self) -> &'static str {
         match self {
             CustomMonitor::Mutex(monitor) => monitor.0.property().name(),
             CustomMonitor::Election(monitor) => monitor.0.property().name(),
@@ -141,7 +141,7 @@ impl CustomMonitor {
 
 impl<C: ServiceCommand, E: ServiceEvent> Monitor<C, E> for CustomMonitor {
     fn property(&self) -> Property {
-        Property::Custom(self.name())
+        Property::Custom(self.property_name())
     }
 
     fn observe(&mut self, at: ProcessId, seen: Observation<'_, C, E>) -> Result<(), Violation> {
@@ -169,10 +169,10 @@ impl<C: ServiceCommand, E: ServiceEvent> Monitor<C, E> for CustomMonitor {
         }
     }
 
-    fn at_end(&self) -> Result<(), Violation> {
+    fn check_final_state(&self) -> Result<(), Violation> {
         match self {
-            CustomMonitor::Mutex(monitor) => monitor.0.at_end(),
-            CustomMonitor::Election(monitor) => monitor.0.at_end(),
+            CustomMonitor::Mutex(monitor) => monitor.0.check_final_state(),
+            CustomMonitor::Election(monitor) => monitor.0.check_final_state(),
         }
     }
 
@@ -183,10 +183,10 @@ impl<C: ServiceCommand, E: ServiceEvent> Monitor<C, E> for CustomMonitor {
         }
     }
 
-    fn shift_timestamps(&mut self, by: u64) {
+    fn lower_timestamps(&mut self, by: u64) {
         match self {
-            CustomMonitor::Mutex(monitor) => monitor.0.shift_timestamps(by),
-            CustomMonitor::Election(monitor) => monitor.0.shift_timestamps(by),
+            CustomMonitor::Mutex(monitor) => monitor.0.lower_timestamps(by),
+            CustomMonitor::Election(monitor) => monitor.0.lower_timestamps(by),
         }
     }
 }
@@ -215,9 +215,9 @@ pub struct BoxedMonitor<C, E>(Box<dyn DynMonitor<C, E>>);
 trait DynMonitor<C, E>: Send + Sync {
     fn property(&self) -> Property;
     fn observe(&mut self, at: ProcessId, seen: Observation<'_, C, E>) -> Result<(), Violation>;
-    fn at_end(&self) -> Result<(), Violation>;
+    fn check_final_state(&self) -> Result<(), Violation>;
     fn smallest_timestamp(&self) -> Option<u64>;
-    fn shift_timestamps(&mut self, by: u64);
+    fn lower_timestamps(&mut self, by: u64);
     fn copied(&self) -> Box<dyn DynMonitor<C, E>>;
     fn as_any(&self) -> &dyn Any;
     fn is_equal(&self, other: &dyn Any) -> bool;
@@ -233,16 +233,16 @@ impl<C, E, M: Monitor<C, E> + Send + Sync + 'static> DynMonitor<C, E> for M {
         Monitor::observe(self, at, seen)
     }
 
-    fn at_end(&self) -> Result<(), Violation> {
-        Monitor::at_end(self)
+    fn check_final_state(&self) -> Result<(), Violation> {
+        Monitor::check_final_state(self)
     }
 
     fn smallest_timestamp(&self) -> Option<u64> {
         Monitor::smallest_timestamp(self)
     }
 
-    fn shift_timestamps(&mut self, by: u64) {
-        Monitor::shift_timestamps(self, by);
+    fn lower_timestamps(&mut self, by: u64) {
+        Monitor::lower_timestamps(self, by);
     }
 
     fn copied(&self) -> Box<dyn DynMonitor<C, E>> {

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use tenure_core::Algorithm;
 use tenure_sim::{
-    Intervention, InterventionError, Report, RunControls, RunError, Settings, SettingsError,
+    Intervention, PlannedRunError, RunControls, RunError, RunReport, Settings, SettingsError,
     Simulation,
 };
 use tenure_trace::RecordableProtocol;
@@ -28,7 +28,8 @@ pub struct RunParameters<'a> {
 pub struct InterventionPlan {
     /// Interventions, in the order of their steps.
     pub interventions: Vec<Intervention>,
-    /// Number of steps after which the run stops. `None` for no limit.
+    /// Number of steps after which the run stops, but not before the last intervention. `None` for
+    /// no limit.
     pub max_steps: Option<u64>,
 }
 
@@ -46,13 +47,13 @@ pub struct TraceOutput {
     /// True if the trace includes the states of the processes.
     pub has_states: bool,
     /// Fields of the header that the caller supplies.
-    pub header: TraceCommandLine,
+    pub header: TraceHeaderFields,
 }
 
 /// Fields of a trace's header that the caller supplies, because the simulation does not know their
 /// values.
 #[derive(Clone, Debug, Default)]
-pub struct TraceCommandLine {
+pub struct TraceHeaderFields {
     /// Command line that repeats the run. `None` if the caller does not know it.
     pub replay: Option<String>,
     /// Command-line options that describe the group: its algorithm and parameters.
@@ -62,7 +63,7 @@ pub struct TraceCommandLine {
 impl RunParameters<'_> {
     /// Runs the simulation of the protocol with this configuration and the interventions of
     /// `intervention_plan`.
-    pub(crate) fn execute<P>(self, config: P::Config) -> Result<Report, InterventionError>
+    pub(crate) fn execute<P>(self, config: P::Config) -> Result<RunReport, PlannedRunError>
     where
         P: Algorithm + RecordableProtocol,
     {
@@ -85,7 +86,7 @@ impl RunParameters<'_> {
     pub(crate) fn execute_without_interventions<P>(
         self,
         config: P::Config,
-    ) -> Result<Report, RunError>
+    ) -> Result<RunReport, RunError>
     where
         P: Algorithm + RecordableProtocol,
     {
@@ -111,7 +112,7 @@ where
     let service = P::card(&config, settings.size).service;
     let simulation = Simulation::<P>::for_algorithm(config, settings)?;
     let judge = |simulation: Simulation<P>, monitor: &CustomMonitor| {
-        simulation.with_monitor(monitor.name(), monitor.clone())
+        simulation.with_monitor(monitor.property_name(), monitor.clone())
     };
     Ok(custom_monitors(service).fold(simulation, judge))
 }
@@ -119,13 +120,13 @@ where
 /// Sets the fields of the trace header, and whether the trace contains states.
 pub(crate) fn with_trace_header<P>(
     simulation: Simulation<P>,
-    header: TraceCommandLine,
+    header: TraceHeaderFields,
     has_states: bool,
 ) -> Simulation<P>
 where
     P: Algorithm + RecordableProtocol,
 {
-    let TraceCommandLine { replay, options } = header;
+    let TraceHeaderFields { replay, options } = header;
     let simulation = simulation.with_header_options(options);
     let simulation = match replay {
         Some(replay) => simulation.with_replay_command(replay),

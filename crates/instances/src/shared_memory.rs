@@ -2,7 +2,7 @@
 
 use tenure_algorithms::shared_memory::{Bakery, NAMES, PetersonLock, TestAndSet};
 use tenure_algorithms::{UnknownVariant, VariantId, Variants};
-use tenure_check::{Report, SharedMemoryConfig, check_shared_memory};
+use tenure_check::{CheckReport, SharedMemoryLockConfig};
 use tenure_core::shared_memory::{SharedMemoryCard, SharedMemoryLock};
 
 /// Returns the names of all locks in shared memory.
@@ -31,9 +31,9 @@ pub fn card(name: &str, size: u32) -> Option<SharedMemoryCard> {
 ///
 /// If no lock has the name in `config`.
 pub fn check_shared_memory_lock(
-    config: &SharedMemoryConfig,
+    config: &SharedMemoryLockConfig,
     variants: &[String],
-) -> Result<Report, UnknownVariant> {
+) -> Result<CheckReport, UnknownVariant> {
     match &*config.name {
         PetersonLock::NAME => checked::<PetersonLock, _>(config, variants),
         Bakery::NAME => checked::<Bakery, _>(config, variants),
@@ -42,11 +42,14 @@ pub fn check_shared_memory_lock(
     }
 }
 
-fn checked<L, S>(config: &SharedMemoryConfig, names: &[String]) -> Result<Report, UnknownVariant>
+fn checked<L, S>(
+    config: &SharedMemoryLockConfig,
+    names: &[String],
+) -> Result<CheckReport, UnknownVariant>
 where
     L: SharedMemoryLock<Config = Variants<S>>,
     S: VariantId,
 {
     let variants = Variants::from_names(names.iter().map(String::as_str))?;
-    Ok(check_shared_memory::<L>(config, &variants))
+    Ok(tenure_check::check_shared_memory_lock::<L>(config, &variants))
 }

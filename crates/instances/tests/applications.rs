@@ -2,16 +2,18 @@
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::application::{primary_backup, two_phase_commit};
-use tenure_core::{ProcessId, TICKS_PER_UNIT, Term};
+use tenure_core::{ProcessId, TICKS_PER_TIME_UNIT, Term};
 use tenure_sim::Distribution;
 
-use tenure_instances::applications::berkeley::{ClockScenario, synchronise};
-use tenure_instances::applications::commit::{CommitProtocol, CommitScenario, run_transaction};
+use tenure_instances::applications::berkeley::{BerkeleyScenario, synchronise_clocks};
+use tenure_instances::applications::commit::{
+    AtomicCommitScenario, CommitProtocol, run_transaction,
+};
 use tenure_instances::applications::replication::{ReplicationScenario, replicate_writes};
-use tenure_instances::applications::tree::{TreeScenario, build_tree};
+use tenure_instances::applications::tree::{SpanningTreeScenario, build_spanning_tree};
 
-const MINUTE: i64 = 60_000 * TICKS_PER_UNIT.cast_signed();
-const UNIT: u64 = TICKS_PER_UNIT;
+const MINUTE: i64 = 60_000 * TICKS_PER_TIME_UNIT.cast_signed();
+const UNIT: u64 = TICKS_PER_TIME_UNIT;
 
 fn p(number: u32) -> ProcessId {
     ProcessId(number - 1)
@@ -24,28 +26,38 @@ fn clock(hours: i64, minutes: i64) -> i64 {
 
 #[test]
 fn clocks_converge_to_their_average() {
-    let met =
-        synchronise(&ClockScenario::with_initial_clocks([clock(3, 0), clock(3, 25), clock(2, 50)]))
-            .unwrap();
+    let met = synchronise_clocks(&BerkeleyScenario::with_initial_clocks([
+        clock(3, 0),
+        clock(3, 25),
+        clock(2, 50),
+    ]))
+    .unwrap();
     assert_eq!(met.adjustments, [[5 * MINUTE], [-20 * MINUTE], [15 * MINUTE]]);
     assert_eq!(met.clock_offsets, [Some(clock(3, 5)); 3]);
     assert_eq!(met.leaders.len(), 1);
     assert_eq!(["poll", "reading", "adjust"].map(|kind| met.messages[kind]), [2; 3]);
     // Negative control: other initial values have another average.
-    let met =
-        synchronise(&ClockScenario::with_initial_clocks([clock(3, 0), clock(3, 25), clock(3, 5)]))
-            .unwrap();
+    let met = synchronise_clocks(&BerkeleyScenario::with_initial_clocks([
+        clock(3, 0),
+        clock(3, 25),
+        clock(3, 5),
+    ]))
+    .unwrap();
     assert_eq!(met.clock_offsets, [Some(clock(3, 10)); 3]);
 }
 
 #[test]
 fn average_excludes_outlier_but_outlier_is_adjusted() {
-    let mut clocks = ClockScenario::with_initial_clocks([clock(3, 0), clock(3, 10), clock(9, 0)]);
+    let mut clocks =
+        BerkeleyScenario::with_initial_clocks([clock(3, 0), clock(3, 10), clock(9, 0)]);
     clocks.tolerance = Some(15 * MINUTE.cast_unsigned());
-    let met = synchronise(&clocks).unwrap();
+    let met = synchronise_clocks(&clocks).unwrap();
     assert_eq!(met.clock_offsets, [Some(clock(3, 5)); 3]);
     clocks.tolerance = None;
-    assert_eq!(synchronise(&clocks).unwrap().clock_offsets, [Some(clock(5, 3) + MINUTE / 3); 3]);
+    assert_eq!(
+        synchronise_clocks(&clocks).unwrap().clock_offsets,
+        [Some(clock(5, 3) + MINUTE / 3); 3]
+    );
 }
 
 #[test]
@@ -53,9 +65,9 @@ fn spread_is_bounded_by_round_trip_uncertainty() {
     let mut widest = 0;
     for seed in 1..=200 {
         let mut clocks =
-            ClockScenario::with_initial_clocks([clock(3, 0), clock(3, 25), clock(2, 50), 0, 7]);
-        (clocks.latency, clocks.seed) = (Distribution::between_units(2, 12), seed);
-        let met = synchronise(&clocks).unwrap();
+            BerkeleyScenario::with_initial_clocks([clock(3, 0), clock(3, 25), clock(2, 50), 0, 7]);
+        (clocks.latency, clocks.seed) = (Distribution::between_time_units(2, 12), seed);
+        let met = synchronise_clocks(&clocks).unwrap();
         assert!(met.spread <= 10 * UNIT, "seed {seed}: {}", met.spread);
         assert_eq!(met.adjustments.iter().flatten().sum::<i64>(), 0, "seed {seed}");
         widest = widest.max(met.spread);
@@ -70,9 +82,9 @@ fn next_leader_synchronises_remaining_clocks() {
     let mut taken_over = 0;
     for half in 1..20 {
         let mut clocks =
-            ClockScenario::with_initial_clocks([clock(3, 0), clock(3, 25), clock(2, 50)]);
+            BerkeleyScenario::with_initial_clocks([clock(3, 0), clock(3, 25), clock(2, 50)]);
         clocks.crash_after = Some(half * UNIT / 2);
-        let met = synchronise(&clocks).unwrap();
+        let met = synchronise_clocks(&clocks).unwrap();
         assert_eq!(met.leaders.iter().map(|term| term.leader).max(), Some(p(2)), "{met:?}");
         assert_eq!((met.clock_offsets[0], met.spread), (None, 0), "{met:?}");
         taken_over += u32::from(met.adjustments[1].len() + met.adjustments[2].len() > 2);
@@ -151,7 +163,7 @@ fn early_acknowledgement_loses_writes() {
 #[test]
 fn transaction_costs_3p_messages_and_p_acknowledgements() {
     for size in 2..=7 {
-        let done = run_transaction(&CommitScenario::fault_free(size)).unwrap();
+        let done = run_transaction(&AtomicCommitScenario::fault_free(size)).unwrap();
         assert_eq!(done.decided, vec![Some(true); size as usize]);
         let kinds = ["prepare", "vote", "decision", "acknowledgement"];
         assert_eq!(kinds.map(|kind| done.messages[kind]), [u64::from(size - 1); 4]);
@@ -162,8 +174,10 @@ fn transaction_costs_3p_messages_and_p_acknowledgements() {
 #[test]
 fn one_no_vote_aborts_the_transaction() {
     for no_votes in 1..=4 {
-        let scenario =
-            CommitScenario { no_votes: vec![p(no_votes)], ..CommitScenario::fault_free(4) };
+        let scenario = AtomicCommitScenario {
+            no_votes: vec![p(no_votes)],
+            ..AtomicCommitScenario::fault_free(4)
+        };
         let done = run_transaction(&scenario).unwrap();
         let decided =
             if no_votes == 1 { vec![Some(false), None, None, None] } else { vec![Some(false); 4] };
@@ -175,28 +189,34 @@ fn one_no_vote_aborts_the_transaction() {
 /// participants have voted yes, and must stay uncertain until the coordinator recovers.
 #[test]
 fn participants_block_until_coordinator_recovers() {
-    let crashed =
-        CommitScenario { crash_after: Some(3 * UNIT / 2), ..CommitScenario::fault_free(4) };
+    let crashed = AtomicCommitScenario {
+        crash_after: Some(3 * UNIT / 2),
+        ..AtomicCommitScenario::fault_free(4)
+    };
     let done = run_transaction(&crashed).unwrap();
     assert_eq!(done.blocked, [p(2), p(3), p(4)], "{done:?}");
     assert_eq!(done.leaders.len(), 2, "a new leader cannot decide: {done:?}");
-    let back =
-        run_transaction(&CommitScenario { recovery_after: Some(50 * UNIT), ..crashed.clone() })
-            .unwrap();
+    let back = run_transaction(&AtomicCommitScenario {
+        recovery_after: Some(50 * UNIT),
+        ..crashed.clone()
+    })
+    .unwrap();
     assert_eq!((back.blocked.len(), back.decided), (0, vec![Some(false); 4]));
     // If one participant has not voted yes, the others can abort, because no process can have
     // committed.
     let done =
-        run_transaction(&CommitScenario { no_votes: vec![p(3)], ..crashed.clone() }).unwrap();
+        run_transaction(&AtomicCommitScenario { no_votes: vec![p(3)], ..crashed.clone() }).unwrap();
     assert_eq!(done.decided[1..], [Some(false); 3]);
     // A coordinator that crashes after it sent its decision blocks no participant.
-    let late =
-        run_transaction(&CommitScenario { crash_after: Some(2 * UNIT + 1), ..crashed.clone() })
-            .unwrap();
+    let late = run_transaction(&AtomicCommitScenario {
+        crash_after: Some(2 * UNIT + 1),
+        ..crashed.clone()
+    })
+    .unwrap();
     assert_eq!(late.decided, [Some(true); 4]);
     // A participant that guesses is not blocked.
     let protocol = CommitProtocol::Two(Variants::none().with(two_phase_commit::VariantId::Guess));
-    assert_eq!(run_transaction(&CommitScenario { protocol, ..crashed }).unwrap().blocked, []);
+    assert_eq!(run_transaction(&AtomicCommitScenario { protocol, ..crashed }).unwrap().blocked, []);
 }
 
 /// In three-phase commit (Skeen 1981), all live processes make the same decision if they suspect
@@ -204,25 +224,27 @@ fn participants_block_until_coordinator_recovers() {
 /// decisions.
 #[test]
 fn three_phase_commit_survives_crash_but_splits_on_partition() {
-    let three = CommitScenario {
+    let three = AtomicCommitScenario {
         protocol: CommitProtocol::Three(Variants::none()),
-        ..CommitScenario::fault_free(4)
+        ..AtomicCommitScenario::fault_free(4)
     };
     let done = run_transaction(&three).unwrap();
     assert_eq!((done.decided, done.messages["ready"], done.messages["told"]), (all(true), 3, 3));
     for (crash, commits) in [(3 * UNIT / 2, false), (7 * UNIT / 2, true)] {
         let done =
-            run_transaction(&CommitScenario { crash_after: Some(crash), ..three.clone() }).unwrap();
+            run_transaction(&AtomicCommitScenario { crash_after: Some(crash), ..three.clone() })
+                .unwrap();
         assert_eq!(done.blocked, [], "{done:?}");
         assert_eq!(done.decided[1..], [Some(commits); 3], "{done:?}");
     }
     let partition = Some(5 * UNIT / 2);
-    let done = run_transaction(&CommitScenario { partition_after: partition, ..three }).unwrap();
+    let done =
+        run_transaction(&AtomicCommitScenario { partition_after: partition, ..three }).unwrap();
     assert_eq!(done.decided, [true, false, false, false].map(Some), "{done:?}");
     let partition = Some(3 * UNIT / 2);
-    let done = run_transaction(&CommitScenario {
+    let done = run_transaction(&AtomicCommitScenario {
         partition_after: partition,
-        ..CommitScenario::fault_free(4)
+        ..AtomicCommitScenario::fault_free(4)
     })
     .unwrap();
     assert_eq!(done.blocked, [p(2), p(3), p(4)], "{done:?}");
@@ -239,21 +261,24 @@ fn explore_and_echo_messages_match_edge_count() {
         let ring: Vec<_> = path.iter().copied().chain([(p(size), p(1))]).collect();
         let star: Vec<_> = (2..=size).map(|it| (p(1), p(it))).collect();
         let graphs = [
-            TreeScenario::with_edges(size, path),
-            TreeScenario::with_edges(size, star),
-            TreeScenario::on_complete_graph(size),
+            SpanningTreeScenario::with_edges(size, path),
+            SpanningTreeScenario::with_edges(size, star),
+            SpanningTreeScenario::on_complete_graph(size),
         ];
-        let rings = (size > 2).then(|| TreeScenario::with_edges(size, ring));
+        let rings = (size > 2).then(|| SpanningTreeScenario::with_edges(size, ring));
         for (graph, seed) in graphs.into_iter().chain(rings).zip(1..) {
             let edges = graph.edges.len() as u64;
             let least = 2 * edges - u64::from(size - 1);
-            let grown = build_tree(&TreeScenario { seed, ..graph.clone() }).unwrap();
+            let grown =
+                build_spanning_tree(&SpanningTreeScenario { seed, ..graph.clone() }).unwrap();
             assert_eq!(
                 (grown.messages["explore"], grown.messages["echo"]),
                 (least, u64::from(size - 1))
             );
             assert_eq!((grown.counted, grown.joined.len()), (Some(size), size as usize));
-            let silent = build_tree(&TreeScenario { has_echoes: false, seed, ..graph }).unwrap();
+            let silent =
+                build_spanning_tree(&SpanningTreeScenario { has_echoes: false, seed, ..graph })
+                    .unwrap();
             assert_eq!((silent.messages["explore"], silent.messages.get("echo")), (least, None));
             reaches_the_root(&grown.parents);
             reaches_the_root(&silent.parents);

@@ -1,8 +1,8 @@
 //! Requests of the page to act upon the run of a session.
 
 use serde::{Deserialize, Serialize};
-use tenure_core::{ProcessId, TICKS_PER_UNIT, Verdict};
-use tenure_trace::{Action, ScriptCommand};
+use tenure_core::{PeerVerdict, ProcessId, TICKS_PER_TIME_UNIT};
+use tenure_trace::{ScriptAction, ScriptCommand};
 
 use crate::run_state::{MessageView, RunState};
 
@@ -68,50 +68,51 @@ const MAX_DELAY: f64 = 1e6;
 impl ActionRequest {
     /// Converts the request to an action on the messages and processes in `state`. Returns a
     /// description of the problem if the request is invalid. The action may still be impossible.
-    pub(crate) fn to_action(&self, state: &RunState) -> Result<Action, String> {
+    pub(crate) fn to_action(&self, state: &RunState) -> Result<ScriptAction, String> {
         let mut meant = Vec::new();
         let pick = |id: u64| message(state, id).map(|message| message.pick.clone());
         if let Some(id) = self.lose {
-            meant.push(Action::Lose(pick(id)?));
+            meant.push(ScriptAction::Lose(pick(id)?));
         }
         if let Some(id) = self.duplicate {
-            meant.push(Action::Duplicate(pick(id)?));
+            meant.push(ScriptAction::Duplicate(pick(id)?));
         }
         if let Some(id) = self.deliver {
-            meant.push(Action::Deliver(pick(id)?));
+            meant.push(ScriptAction::Deliver(pick(id)?));
         }
         if let Some(id) = self.delay {
-            meant.push(Action::Delay { pick: pick(id)?, by: ticks(self.by)? });
+            meant.push(ScriptAction::Delay { pick: pick(id)?, by: ticks(self.by)? });
         }
         if let Some(at) = self.crash {
-            meant.push(Action::Crash(process(at, state)?));
+            meant.push(ScriptAction::Crash(process(at, state)?));
         }
         if let Some(at) = self.recover {
-            meant.push(Action::Recover(process(at, state)?));
+            meant.push(ScriptAction::Recover(process(at, state)?));
         }
         if let Some(Fire { process: at, timer }) = &self.fire {
-            meant.push(Action::Fire { at: process(*at, state)?, timer: timer.clone() });
+            meant.push(ScriptAction::Fire { at: process(*at, state)?, timer: timer.clone() });
         }
         if let Some(CommandRequest { process: at, command }) = &self.ask {
             let mut words = command.split_whitespace().map(str::to_owned);
             let (at, verb) = (process(*at, state)?, words.next().unwrap_or_default());
-            meant.push(Action::Command(ScriptCommand {
+            meant.push(ScriptAction::Command(ScriptCommand {
                 verb,
                 at,
                 peer: None,
                 words: words.collect(),
             }));
         }
-        for (opinion, verdict) in [(&self.suspect, Verdict::Suspect), (&self.trust, Verdict::Trust)]
+        for (opinion, verdict) in
+            [(&self.suspect, PeerVerdict::Suspect), (&self.trust, PeerVerdict::Trust)]
         {
             let Some(SuspicionRequest { process: at, peer }) = opinion else { continue };
             let (at, peer) = (process(*at, state)?, process(*peer, state)?);
-            meant.push(Action::Suspicion { at, peer, verdict });
+            meant.push(ScriptAction::Suspicion { at, peer, verdict });
         }
         if self.by.is_some() && self.delay.is_none() {
             return Err("`by` requires `delay`".to_owned());
         }
-        match <[Action; 1]>::try_from(meant) {
+        match <[ScriptAction; 1]>::try_from(meant) {
             Ok([action]) => Ok(action),
             Err(meant) if meant.is_empty() => Err("no action given".to_owned()),
             Err(_) => Err("expected exactly one action".to_owned()),
@@ -137,5 +138,5 @@ fn ticks(units: Option<f64>) -> Result<u64, String> {
     if !(0.0..=MAX_DELAY).contains(&units) {
         return Err(format!("a message can be delayed by 0 to {MAX_DELAY} units"));
     }
-    Ok((units * TICKS_PER_UNIT as f64).round() as u64)
+    Ok((units * TICKS_PER_TIME_UNIT as f64).round() as u64)
 }

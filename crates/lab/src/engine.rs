@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 use tenure_core::{Card, Protocol};
-use tenure_sim::{InteractiveRun, InteractiveStepError, Intervention, Report, Simulation};
-use tenure_trace::{Action, RecordableProtocol, Schedule, Trace, TraceBuffer};
+use tenure_sim::{InteractiveRun, InteractiveStepError, Intervention, RunReport, Simulation};
+use tenure_trace::{RecordableProtocol, Schedule, ScriptAction, Trace, TraceBuffer};
 
 use crate::deadline::Deadline;
 use crate::layout::NodeLayout;
@@ -16,7 +16,7 @@ pub enum Transition {
     /// Next step of the simulator.
     Step,
     /// Action of the user.
-    Act(Action),
+    Act(ScriptAction),
 }
 
 /// Continuation of a run after its earlier transitions.
@@ -27,7 +27,7 @@ pub enum RunContinuation {
     /// Takes steps until a user receives an event, but at most this many.
     UntilEvent(u64),
     /// Performs an action of the user.
-    Act(Action),
+    Act(ScriptAction),
 }
 
 /// Description of a state that a run has reached, with the transition that led to it.
@@ -48,19 +48,19 @@ pub trait RunSource: Send + Sync + 'static {
     /// Returns the descriptions of the algorithms, as JSON for the page.
     fn algorithms(&self) -> Value;
 
-    /// Creates a run from the arguments of `tenure simulate`.
+    /// Returns the specification of a run from the arguments of `tenure simulate`.
     ///
     /// # Errors
     ///
     /// Returns a description of the problem if the arguments are not valid.
-    fn run_from_args(&self, words: &[String]) -> Result<RunSpec, String>;
+    fn spec_from_args(&self, words: &[String]) -> Result<RunSpec, String>;
 
-    /// Creates a run that begins with the steps of a recorded run.
+    /// Returns the specification of a run that begins with the steps of a recorded run.
     ///
     /// # Errors
     ///
     /// Returns the reason if the trace cannot be reproduced.
-    fn run_from_trace(&self, trace: &Trace) -> Result<RunSpec, String>;
+    fn spec_from_trace(&self, trace: &Trace) -> Result<RunSpec, String>;
 }
 
 /// A repeatable run, and the data that the page shows about it.
@@ -109,7 +109,7 @@ pub trait Engine: Send + Sync {
 /// State, report and trace of a run at one moment.
 pub struct MomentView {
     pub(crate) state: RunState,
-    pub(crate) report: Report,
+    pub(crate) report: RunReport,
     /// Trace of the run up to this moment, as bytes of the trace format.
     pub(crate) trace: Vec<u8>,
 }
@@ -183,11 +183,11 @@ impl<P: RecordableProtocol> Engine for SimulationEngine<P> {
             }
         }
         // No step is left. This call ends the run, so that the monitors decide on all properties.
-        if session.next_step().is_none() {
+        if session.describe_next_step().is_none() {
             check_step(session.step())?;
         }
         let state = RunState::from_run(&session);
-        let report = session.finish().map_err(|error| error.to_string())?;
+        let report = session.stop().map_err(|error| error.to_string())?;
         Ok(MomentView { state, report, trace: trace.take_bytes() })
     }
 }
@@ -208,7 +208,7 @@ fn steps<P: RecordableProtocol>(
             break;
         }
         deadline.ensure_may_continue()?;
-        let Some(next) = session.next_step() else { break };
+        let Some(next) = session.describe_next_step() else { break };
         match session.step() {
             Ok(()) => reached.push(reached_moment(session, Transition::Step, next.description)),
             Err(InteractiveStepError::Ended(_)) => break,

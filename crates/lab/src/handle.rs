@@ -134,11 +134,11 @@ impl Lab {
         let request: Create = parse_body(body)?;
         let run = match (request.words, request.trace) {
             (Some(words), None) => {
-                words::split(&words).and_then(|words| self.source.run_from_args(&words))
+                words::split(&words).and_then(|words| self.source.spec_from_args(&words))
             }
             (None, Some(text)) => Trace::parse(text.as_bytes(), "the trace")
                 .map_err(|error| error.to_string())
-                .and_then(|trace| self.source.run_from_trace(&trace)),
+                .and_then(|trace| self.source.spec_from_trace(&trace)),
             _ => Err("expected either `words` or `trace`".to_owned()),
         };
         let session = run.and_then(|run| {

@@ -121,7 +121,8 @@ impl NodeLayout {
     /// majorities, links join each process to the members of its quorum.
     fn of_quorums(quorums: &QuorumSystem) -> NodeLayout {
         let all = || (0..quorums.size()).map(ProcessId);
-        let quorum_of = |at: ProcessId| quorums.quorum(at).iter().map(ProcessId::number).collect();
+        let quorum_of =
+            |at: ProcessId| quorums.quorum(at).iter().map(ProcessId::display_number).collect();
         let peers = |at: ProcessId| quorums.quorum(at).iter().filter(move |to| *to != at);
         let pairs = all().flat_map(|at| peers(at).map(move |to| (at.min(to), at.max(to))));
         let pairs: BTreeSet<(ProcessId, ProcessId)> = pairs.collect();
@@ -141,7 +142,7 @@ impl NodeLayout {
 }
 
 fn links(pairs: impl IntoIterator<Item = (ProcessId, ProcessId)>) -> Vec<[u32; 2]> {
-    pairs.into_iter().map(|(one, other)| [one.number(), other.number()]).collect()
+    pairs.into_iter().map(|(one, other)| [one.display_number(), other.display_number()]).collect()
 }
 
 /// Returns the links of a tree: each process with its parent, the parent first.

@@ -39,5 +39,5 @@ pub use engine::{
 };
 pub use handle::{Lab, LabError, LabMethod, LabResponse};
 pub use layout::NodeLayout;
-pub use session::check_size;
+pub use session::validate_group_size;
 pub use words::split as split_words;

@@ -62,7 +62,7 @@ impl RunState {
         };
         RunState {
             time: run.now(),
-            next: run.next_step(),
+            next: run.describe_next_step(),
             processes: run.processes().iter().enumerate().map(process).collect(),
             messages: run.in_flight().into_iter().map(message).collect(),
         }

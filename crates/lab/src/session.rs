@@ -4,8 +4,8 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use tenure_core::Property;
-use tenure_sim::{FirstViolation, Intervention, Judgement, Report};
-use tenure_trace::{Header, Record, Subject, Trace};
+use tenure_sim::{FirstViolation, Intervention, Judgement, RunReport};
+use tenure_trace::{Header, Record, RecordSubject, Trace};
 
 use crate::act::ActionRequest;
 use crate::deadline::Deadline;
@@ -28,7 +28,7 @@ const MAX_PROCESSES: u32 = 64;
 /// # Errors
 ///
 /// A description of the problem if there are too many processes.
-pub fn check_size(size: u32) -> Result<(), String> {
+pub fn validate_group_size(size: u32) -> Result<(), String> {
     if size > MAX_PROCESSES {
         return Err(format!("the lab shows up to {MAX_PROCESSES} processes, not {size}"));
     }
@@ -77,7 +77,7 @@ pub(crate) struct LabSession {
 /// trace. `header` and `records` are parsed from them.
 pub(crate) struct CurrentMoment {
     pub(crate) state: RunState,
-    pub(crate) report: Report,
+    pub(crate) report: RunReport,
     pub(crate) encoded_trace: Vec<u8>,
     pub(crate) header: Header,
     pub(crate) records: Vec<Record>,
@@ -107,7 +107,7 @@ impl LabSession {
     /// `run`. Returns a description of the problem if the group is too large, or if an action or
     /// the start of the run fails.
     pub(crate) fn new(run: RunSpec, deadline: &Deadline) -> Result<Self, String> {
-        check_size(run.size)?;
+        validate_group_size(run.size)?;
         let shown = replay_path(&run, &[], &RunContinuation::Steps(0), &mut Vec::new(), deadline);
         let shown = CurrentMoment::of(shown.map_err(ReplayError::description)?)?;
         let beginning = Moment {
@@ -317,7 +317,7 @@ impl LabSession {
     pub(crate) fn is_promised(&self, property: Property) -> bool {
         // The user wrote the custom properties.
         matches!(property, Property::Custom(_))
-            || self.run.card.all_promises(Some(0)).any(|promise| promise.implies(property))
+            || self.run.card.promises_under_drift(Some(0)).any(|promise| promise.implies(property))
     }
 
     /// Marks the moments on the way to the current moment, from the first violation of a promised
@@ -405,7 +405,7 @@ impl LabSession {
         records: &[Record],
         line: &[usize],
     ) -> Vec<usize> {
-        let subject = Subject::Process(violation.at);
+        let subject = RecordSubject::Process(violation.at);
         let records = records.iter().enumerate();
         let shows = records.filter(|(_, it)| it.time == violation.time && it.process == subject);
         let moments = shows.filter_map(|(number, _)| {

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 use tenure_core::service::agreement::Users;
-use tenure_core::{ProcessId, Service, TICKS_PER_UNIT};
-use tenure_sim::{EndReason, Finding, Judgement, steering_options};
+use tenure_core::{ProcessId, Service, TICKS_PER_TIME_UNIT};
+use tenure_sim::{EndReason, Finding, Judgement, steering_command_line_options};
 use tenure_trace::diagram::{
-    DiagramOptions, DiagramPage, LogPicture, TimeDirection, TraceWindow, lay_out,
+    DiagramOptions, DiagramPage, ReplicatedLogDiagram, TimeDirection, TraceWindow, lay_out,
 };
 use tenure_trace::{
-    CommandData, EventData, Header, ProcessCondition, ProcessStates, Record, RecordKind,
+    Header, ProcessCondition, ProcessStates, Record, RecordKind, RecordedCommand, RecordedEvent,
     ScriptCommand, ServiceCommand,
 };
 
@@ -24,7 +24,7 @@ const MAX_DRAWN_RECORDS: u64 = 200;
 const MAX_LOG_ENTRIES: u64 = 24;
 
 fn units(ticks: u64) -> f64 {
-    ticks as f64 / TICKS_PER_UNIT as f64
+    ticks as f64 / TICKS_PER_TIME_UNIT as f64
 }
 
 impl LabSession {
@@ -94,8 +94,8 @@ impl LabSession {
         let message = |message: &crate::run_state::MessageView| {
             json!({
                 "message": message.id,
-                "from": message.from.number(),
-                "to": message.to.number(),
+                "from": message.from.display_number(),
+                "to": message.to.display_number(),
                 "kind": message.kind,
                 "description": message.description,
                 "sent": sent.get(&message.number),
@@ -163,7 +163,10 @@ impl LabSession {
         let (interventions, steps) = self.interventions_and_steps();
         let has_next = self.shown.state.next.is_some()
             || self.moments[self.current_moment].panic_message.is_some();
-        Some(format!("{command}{}", steering_options(&interventions, has_next.then_some(steps))))
+        Some(format!(
+            "{command}{}",
+            steering_command_line_options(&interventions, has_next.then_some(steps))
+        ))
     }
 
     /// Returns the trace of the run up to the current moment, as bytes of the trace format. If a
@@ -193,7 +196,7 @@ impl LabSession {
     /// no logs.
     fn logs(&self) -> Option<String> {
         let CurrentMoment { header, records, .. } = &self.shown;
-        let picture = LogPicture::from_records(header, records, &[]);
+        let picture = ReplicatedLogDiagram::from_records(header, records, &[]);
         (!picture.is_empty()).then(|| picture.to_svg(MAX_LOG_ENTRIES))
     }
 
@@ -217,8 +220,10 @@ fn users(size: usize, service: Service, records: &[Record]) -> Option<Users> {
     for record in records {
         let Some(at) = record.process.process() else { continue };
         match &record.kind {
-            RecordKind::Command(CommandData::Agreement(command)) => users.on_command(at, command),
-            RecordKind::Event(EventData::Agreement(event)) => users.on_event(at, event),
+            RecordKind::Command(RecordedCommand::Agreement(command)) => {
+                users.on_command(at, command)
+            }
+            RecordKind::Event(RecordedEvent::Agreement(event)) => users.on_event(at, event),
             RecordKind::Crash => users.on_crash(at),
             _ => {}
         }
@@ -229,7 +234,7 @@ fn users(size: usize, service: Service, records: &[Record]) -> Option<Users> {
 /// Returns the next command of the user of process `at`, in the syntax of scripts. Returns `None`
 /// if the user may not issue a command now.
 fn next_agreement_command(users: &Users, at: ProcessId) -> Option<String> {
-    let ScriptCommand { verb, words, .. } = users.next_command(at)?.to_script(at);
+    let ScriptCommand { verb, words, .. } = users.next_command(at)?.to_script_command(at);
     Some([vec![verb], words].concat().join(" "))
 }
 
@@ -268,18 +273,19 @@ fn processes(
         }
         let timer = |(name, at): &(String, u64)| json!({ "name": name, "at": units(*at) });
         let term = process_state.leader.map(|term| term.number).filter(|term| *term > 0);
+        let suspects = process_state.suspects.iter();
         json!({
-            "process": at.number(),
+            "process": at.display_number(),
             "up": process.up,
             "hold": hold,
             "leads": leads,
-            "leader": process_state.leader.map(|term| term.leader.number()),
+            "leader": process_state.leader.map(|term| term.leader.display_number()),
             "term": term,
             "token": process.up && has_token(&process.state),
             "state": process.state,
             "timers": process.timers.iter().map(timer).collect::<Vec<_>>(),
             "commands": commands,
-            "suspects": process_state.suspects.iter().map(|it| it.number()).collect::<Vec<_>>(),
+            "suspects": suspects.map(|it| it.display_number()).collect::<Vec<_>>(),
         })
     };
     state.processes.iter().enumerate().map(process).collect()

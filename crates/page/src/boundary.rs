@@ -37,7 +37,7 @@ fn new_page() -> PageBackend {
     std::panic::set_hook(Box::new(report_panic));
     set_host_clock(time);
     set_progress_callback(report_slice);
-    PageBackend::new(time)
+    PageBackend::with_files_in_memory(time)
 }
 
 /// Returns the time on the clock of the host, since any fixed moment.

@@ -66,7 +66,7 @@ impl PageBackend {
     /// the lab.
     ///
     /// After this call, all commands in this process read and write their files in memory.
-    pub fn new(clock: MonotonicClock) -> Self {
+    pub fn with_files_in_memory(clock: MonotonicClock) -> Self {
         tenure::trace::files::keep_files_in_memory();
         PageBackend { lab: embedded::create_lab(), clock }
     }

@@ -83,7 +83,7 @@ fn without_measurements(mut response: Value) -> Value {
 /// Asserts that the module responds to each request like the code on this machine. Returns the
 /// responses.
 fn assert_same(module: &Path, requests: &[Value]) -> Vec<Value> {
-    let page = PageBackend::new(|| Duration::ZERO);
+    let page = PageBackend::with_files_in_memory(|| Duration::ZERO);
     let (responses, _) = in_module(module, requests, None);
     assert_eq!(responses.len(), requests.len());
     let mut same = Vec::new();

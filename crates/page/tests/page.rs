@@ -7,7 +7,7 @@ use tenure::embedded::perform;
 use tenure_page::PageBackend;
 
 fn page() -> PageBackend {
-    PageBackend::new(|| Duration::ZERO)
+    PageBackend::with_files_in_memory(|| Duration::ZERO)
 }
 
 fn call(page: &PageBackend, request: &Value) -> (u64, Value) {
@@ -159,7 +159,7 @@ fn clock_of_the_host_limits_a_request() {
     static SECONDS: AtomicU64 = AtomicU64::new(0);
     /// Time that passes between two readings of the clock.
     static PAUSE: AtomicU64 = AtomicU64::new(2);
-    let page = PageBackend::new(|| {
+    let page = PageBackend::with_files_in_memory(|| {
         Duration::from_secs(SECONDS.fetch_add(PAUSE.load(Ordering::Relaxed), Ordering::Relaxed))
     });
     let (status, body) = post(&page, "sessions", json!({ "words": "lamport -n 3 --steps 50" }));

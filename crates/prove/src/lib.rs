@@ -27,8 +27,8 @@ pub use logic::term::{
 pub use logic::variable::Variable;
 pub use model::action::Action;
 pub use model::{Axiom, Conjunct, Model};
-pub use models::lease::LeaseParameters;
-pub use models::raft_lease::RaftLeaseParameters;
+pub use models::lease::LeaseModelParameters;
+pub use models::raft_lease::RaftLeaseModelParameters;
 pub use models::{
     CATALOGUE, ModelEntry, ModelVariant, ProvedProperty, first_model_entry_of, model_entries_of,
     proved_properties_of,
@@ -36,13 +36,13 @@ pub use models::{
 pub use mutation::mutant::{Mutant, MutationOperator, mutants};
 pub use mutation::sample::sample_mutants;
 pub use mutation::verdict::{MutantVerdict, judge_mutants};
-pub use obligations::counterexample::Counterexample;
+pub use obligations::counterexample::CounterexampleToInduction;
 pub use obligations::proof::prove;
-pub use obligations::redundancy::{ConjunctNecessity, assess_conjuncts};
+pub use obligations::redundancy::{ConjunctRedundancy, check_conjunct_redundancy};
 pub use obligations::report::{CheckedObligation, ObligationOutcome, ProofObligation, ProofReport};
 pub use solver::{DEFAULT_QUERY_TIMEOUT, Solver, SolverKind};
 pub use solver_error::SolverError;
 pub use structure::evaluation::{Assignment, Evaluator};
 pub use structure::table::{InterpretationTable, Structure};
-pub use structure::transition::apply_action;
+pub use structure::transition::apply_updates;
 pub use structure::value::Value;

@@ -20,7 +20,7 @@ use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{Effects, Fence, Group, ProcessId, Protocol};
 use tenure_runtime::store::StateOwner;
 use tenure_runtime::transport::{Listen, MeshSettings};
-use tenure_runtime::{NodeComponents, PassthroughApplication, Store, start};
+use tenure_runtime::{NodeComponents, PassthroughApplication, StableStorage, start_node};
 use tokio::sync::mpsc;
 
 const REPETITIONS: usize = 5;
@@ -161,10 +161,10 @@ where
     let (local, mut events) = PassthroughApplication::<P>::new();
     let (commands, receiver) = mpsc::unbounded_channel();
     runtime.block_on(async {
-        start::<P, PassthroughApplication<P>>(NodeComponents::new(
+        start_node::<P, PassthroughApplication<P>>(NodeComponents::new(
             config,
             MeshSettings::on_loopback("commit", me, 1, addresses, Listen::Listener(listener)),
-            Store::open(directory, &owner, "commit").expect("a store"),
+            StableStorage::open(directory, &owner, "commit").expect("a store"),
             local,
             receiver,
         ))
@@ -190,7 +190,7 @@ where
 /// A driver that saves after each step cannot be faster.
 fn whole_state_rate(path: &Path) -> f64 {
     let owner = StateOwner { cluster: "commit".into(), process: ProcessId(0), group_size: 1 };
-    let mut store = Store::open(path, &owner, "commit").expect("a store");
+    let mut store = StableStorage::open(path, &owner, "commit").expect("a store");
     let mut count = 0_u64;
     rate(|| {
         count += 1;

@@ -132,15 +132,20 @@ async fn mesh_echo(settings: MeshSettings) {
     while let Some(incoming) = inbox.receive().await {
         match incoming {
             MeshEvent::Message { from, payload, .. } => mesh.send(from, payload).expect("room"),
-            MeshEvent::PeerDown { .. } => return,
-            MeshEvent::PeerUp { .. } | MeshEvent::PeerLeft { .. } | MeshEvent::Evicted(_) => {}
+            MeshEvent::PeerDisconnected { .. } => return,
+            MeshEvent::PeerConnected { .. }
+            | MeshEvent::PeerSessionEnded { .. }
+            | MeshEvent::Evicted(_) => {}
         }
     }
 }
 
 async fn mesh_ping(settings: MeshSettings) -> Vec<Duration> {
     let (mesh, mut inbox) = Mesh::start(settings).expect("a mesh");
-    assert!(matches!(inbox.receive().await, Some(MeshEvent::PeerUp { .. })), "the peer comes up");
+    assert!(
+        matches!(inbox.receive().await, Some(MeshEvent::PeerConnected { .. })),
+        "the peer comes up"
+    );
     let mut times = Vec::with_capacity(ROUNDS);
     for _ in 0..ROUNDS {
         let started = Instant::now();

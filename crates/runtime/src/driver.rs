@@ -15,7 +15,7 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use tenure_core::{
-    Group, Input, Node, PendingSave, ProcessId, ProcessSet, Protocol, TimerRole, Verdict,
+    Group, Input, Node, PeerVerdict, PendingSave, ProcessId, ProcessSet, Protocol, TimerRole,
 };
 use tenure_trace::{RecordKind, RecordableProtocol};
 use tokio::sync::{mpsc, watch};
@@ -35,7 +35,7 @@ use crate::step_record::StepTraceRecords;
 use crate::store::SaveMetrics;
 use crate::store_worker::StoreCompletion;
 use crate::trace_sink::TraceWriter;
-use crate::transport::{Eviction, Inbox, Mesh, MeshEvent, MeshHandle};
+use crate::transport::{Eviction, Inbox, Mesh, MeshEvent, MeshStatus};
 use crate::validator::{ValidationError, Validator};
 use crate::wake_timer::WakeTimer;
 
@@ -66,14 +66,14 @@ const HANDOVER_TIMEOUT: Duration = Duration::from_secs(if cfg!(test) { 60 } else
 /// Upper bound on the round-trip time that a leader assumes during a handover.
 const MAX_ROUND_TRIP: Duration = Duration::from_millis(250);
 
-/// Node that was started by [`start`].
+/// Node that was started by [`start_node`].
 #[derive(Debug)]
 pub struct RunningNode {
     /// Address at which the node listens. If the caller requested port 0, the address contains the
     /// port that the system chose.
     pub address: SocketAddr,
     /// Status of the connections with the peers. The handle outlives the node.
-    pub mesh_handle: MeshHandle,
+    pub mesh_handle: MeshStatus,
     /// Metrics about the saves of the node.
     pub save_metrics: SaveMetrics,
     /// Sessions of the live peers, as this process sees them.
@@ -92,14 +92,14 @@ pub struct RunningNode {
 /// # Errors
 ///
 /// [`NodeStartError`]; nothing is running in that case.
-pub fn start<P, App>(components: NodeComponents<P, App>) -> Result<RunningNode, NodeStartError>
+pub fn start_node<P, App>(components: NodeComponents<P, App>) -> Result<RunningNode, NodeStartError>
 where
     P: RecordableProtocol,
     App: Application<P>,
 {
     let saves = components.store.save_metrics();
     let (driver, inbox, requests, recovered) = prepare_driver(components)?;
-    let (address, mesh_handle) = (driver.executor.mesh.address(), driver.executor.mesh.handle());
+    let (address, mesh_handle) = (driver.executor.mesh.address(), driver.executor.mesh.status());
     let live_peers = driver.executor.peer_liveness.watch_live_sessions();
     let task = tokio::spawn(driver.run(inbox, requests, recovered));
     Ok(RunningNode { address, mesh_handle, save_metrics: saves, live_peers, task })
@@ -330,12 +330,12 @@ where
         let EffectExecutor { store_worker, mesh, trace, .. } = &mut self.executor;
         trace.flush()?;
         let timer = self.wake_timer.wait_until(deadline);
-        let room = mesh.has_room();
+        let room = mesh.accepts_user_requests();
         Ok(tokio::select! {
             done = store_worker.next_completion() => Wake::Disk(done),
             incoming = inbox.receive(), if has_capacity => Wake::Incoming(incoming),
             request = requests.recv(), if has_capacity && room => Wake::Request(request),
-            () = mesh.wait_for_room(), if !room => Wake::Timer,
+            () = mesh.wait_until_accepting(), if !room => Wake::Timer,
             () = timer => Wake::Timer,
         })
     }
@@ -357,7 +357,8 @@ where
         if let Some(incoming) = inbox.try_receive() {
             return Some(Wake::Incoming(Some(incoming)));
         }
-        let saves_soon = !self.executor.pending_steps.is_empty() && self.executor.mesh.has_room();
+        let saves_soon =
+            !self.executor.pending_steps.is_empty() && self.executor.mesh.accepts_user_requests();
         let request = saves_soon.then(|| requests.try_recv().ok()).flatten();
         request.map(|request| Wake::Request(Some(request)))
     }
@@ -406,7 +407,7 @@ where
             self.on_incoming(incoming)?;
         }
         for _ in 0..MESSAGES_BEFORE_TIMERS {
-            let has_capacity = self.has_capacity() && self.executor.mesh.has_room();
+            let has_capacity = self.has_capacity() && self.executor.mesh.accepts_user_requests();
             let Some(request) = has_capacity.then(|| requests.try_recv().ok()).flatten() else {
                 break;
             };
@@ -442,11 +443,11 @@ where
             MeshEvent::Message { from, session, payload } => {
                 self.on_message(from, session, &payload)
             }
-            MeshEvent::PeerUp { peer, session } => self.on_peer_up(peer, session),
+            MeshEvent::PeerConnected { peer, session } => self.on_peer_up(peer, session),
             // The peer may reconnect, so the protocol does not suspect it. The link has logged the
             // loss.
-            MeshEvent::PeerDown { .. } => Ok(()),
-            MeshEvent::PeerLeft { peer, session } => self.on_peer_left(peer, session),
+            MeshEvent::PeerDisconnected { .. } => Ok(()),
+            MeshEvent::PeerSessionEnded { peer, session } => self.on_peer_left(peer, session),
             MeshEvent::Evicted(evicted) => self.on_evicted(evicted),
         }
     }
@@ -495,7 +496,7 @@ where
             let peer = self.executor.mesh.name(from);
             warn!(%peer, session, reason = %why, "invalid message, connection closed");
         }
-        self.executor.mesh.close_invalid_connection(from, session);
+        self.executor.mesh.report_invalid_message(from, session);
     }
 
     /// Handles a new connection of a peer. A new session proves that the peer's earlier session has
@@ -509,9 +510,9 @@ where
             return Ok(());
         }
         if !self.departed.remove(peer) {
-            self.on_suspicion(peer, Verdict::Suspect)?;
+            self.on_suspicion(peer, PeerVerdict::Suspect)?;
         }
-        self.on_suspicion(peer, Verdict::Trust)
+        self.on_suspicion(peer, PeerVerdict::Trust)
     }
 
     /// Handles the goodbye of a peer. The goodbye proves that the peer's session has ended, so the
@@ -521,7 +522,7 @@ where
         if self.sessions[peer.index()] != session || !self.departed.insert(peer) {
             return Ok(());
         }
-        self.on_suspicion(peer, Verdict::Suspect)
+        self.on_suspicion(peer, PeerVerdict::Suspect)
     }
 
     pub(crate) fn boot(&mut self, is_recovery: bool) -> Result<(), NodeFailure> {
@@ -541,7 +542,7 @@ where
     pub(crate) fn on_suspicion(
         &mut self,
         peer: ProcessId,
-        verdict: Verdict,
+        verdict: PeerVerdict,
     ) -> Result<(), NodeFailure> {
         let cause = RecordKind::Suspicion { peer, verdict };
         self.executor.record_verdict(peer, verdict);

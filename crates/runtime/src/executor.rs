@@ -7,10 +7,10 @@ use std::{iter, vec};
 
 use serde::Serialize;
 use tenure_core::{
-    Labelled, Layer, PendingSave, ProcessId, ProcessSet, Protocol, ReleasedEffects, Step,
-    TimerChange, Verdict,
+    Labelled, Layer, PeerVerdict, PendingSave, ProcessId, ProcessSet, Protocol, ReleasedEffects,
+    Step, TimerChange,
 };
-use tenure_trace::{EventData, RecordKind};
+use tenure_trace::{RecordKind, RecordedEvent};
 use tracing::warn;
 
 use crate::application::Application;
@@ -22,7 +22,7 @@ use crate::log_throttle::{LogThrottle, SuppressedLineCount};
 use crate::node_components::SuspectedPeersFn;
 use crate::peer_liveness::PeerLiveness;
 use crate::step_record::StepTraceRecords;
-use crate::store::Store;
+use crate::store::StableStorage;
 use crate::store_worker::{StoreJob, StoreWorker};
 use crate::timers::ProtocolTimers;
 use crate::trace_sink::TraceWriter;
@@ -78,12 +78,12 @@ where
     P: Protocol,
     P::Message: Serialize,
     P::Stable: Serialize,
-    P::Event: Into<EventData>,
+    P::Event: Into<RecordedEvent>,
     App: Application<P>,
 {
     pub(crate) fn new(
         mesh: Mesh,
-        store: Store,
+        store: StableStorage,
         validator: Validator,
         application: App,
         trace: TraceWriter,
@@ -149,7 +149,7 @@ where
             let is_traced = self.trace.is_enabled();
             let is_unrecorded =
                 |message: &P::Message| !is_traced || message.label().layer == Layer::Detector;
-            step.take_early_messages(is_unrecorded)
+            step.take_messages_before_save(is_unrecorded)
                 .try_for_each(|(to, message)| self.send(to, message))?;
         }
         step.queue_effects();
@@ -250,10 +250,10 @@ where
     ///
     /// If the process has a failure detector, the detector adopts this verdict in the next step.
     /// This method updates `suspicions` now, so that the trace does not record the verdict twice.
-    pub(crate) fn record_verdict(&mut self, peer: ProcessId, verdict: Verdict) {
+    pub(crate) fn record_verdict(&mut self, peer: ProcessId, verdict: PeerVerdict) {
         match verdict {
-            Verdict::Suspect => self.suspicions.insert(peer),
-            Verdict::Trust => self.suspicions.remove(peer),
+            PeerVerdict::Suspect => self.suspicions.insert(peer),
+            PeerVerdict::Trust => self.suspicions.remove(peer),
         };
         self.peer_liveness.record_verdict(peer, verdict);
     }
@@ -261,7 +261,7 @@ where
     /// Returns the verdicts that the process's own failure detector changed in the last step. Each
     /// element is a peer and the new verdict about this peer. Returns no element if the process has
     /// no failure detector.
-    fn take_changed_suspicions(&mut self, process: &P) -> Vec<(ProcessId, Verdict)> {
+    fn take_changed_suspicions(&mut self, process: &P) -> Vec<(ProcessId, PeerVerdict)> {
         let Some(suspected) = self.suspected else { return Vec::new() };
         let now = suspected(process);
         if *now == self.suspicions {
@@ -269,9 +269,9 @@ where
         }
         let before = std::mem::replace(&mut self.suspicions, now.clone());
         let suspected = now.iter().filter(|peer| !before.contains(*peer));
-        let suspected = suspected.map(|peer| (peer, Verdict::Suspect));
+        let suspected = suspected.map(|peer| (peer, PeerVerdict::Suspect));
         let trusted = before.iter().filter(|peer| !now.contains(*peer));
-        suspected.chain(trusted.map(|peer| (peer, Verdict::Trust))).collect()
+        suspected.chain(trusted.map(|peer| (peer, PeerVerdict::Trust))).collect()
     }
 
     /// Ends the trace and drops the application. Then closes the connections when all sent messages

@@ -4,7 +4,7 @@ use tenure_trace::WriteError;
 use thiserror::Error;
 
 use crate::store::SaveError;
-use crate::transport::{Eviction, MeshError};
+use crate::transport::{Eviction, MeshStartError};
 use crate::validator::ValidationError;
 
 /// Reason why a node did not start. No task is left running, but the store may have begun a
@@ -13,7 +13,7 @@ use crate::validator::ValidationError;
 pub enum NodeStartError {
     /// The transport did not start.
     #[error(transparent)]
-    Transport(#[from] MeshError),
+    Transport(#[from] MeshStartError),
     /// The saved state or a saved change is not the encoding of a state of this protocol.
     #[error("cannot decode the saved state in {directory}; another algorithm or release wrote it")]
     UnreadableState {

@@ -6,8 +6,8 @@ use tenure_core::service::agreement::User;
 use tenure_core::service::user::{ServiceUser, UserModelConfig};
 use tenure_core::service::{election, mutex};
 use tenure_core::{
-    Agreement, Algorithm, ConstantEnvironment, Election, Group, Input, Mutex, Node, ProcessId,
-    Protocol, Step, TimerChange, Verdict,
+    Agreement, Algorithm, ConstantEnvironment, Election, Group, Input, Mutex, Node, PeerVerdict,
+    ProcessId, Protocol, Step, TimerChange,
 };
 
 use crate::envelope::Envelope;
@@ -30,23 +30,28 @@ pub enum ValidationMode {
 }
 
 /// Decodes the bytes as a file of a store. Tries each kind of file once.
-pub fn files(bytes: &[u8]) {
+pub fn fuzz_store_files(bytes: &[u8]) {
     crate::store::fuzz_files(bytes);
 }
 
 /// Runs a process of a lock algorithm on `bytes`. The user of the process enters and exits
-/// repeatedly. See [`process`].
-pub fn lock<P: Mutex>(group: Group, config: &P::Config, validation: ValidationMode, bytes: &[u8]) {
+/// repeatedly. See [`fuzz_process`].
+pub fn fuzz_lock<P: Mutex>(
+    group: Group,
+    config: &P::Config,
+    validation: ValidationMode,
+    bytes: &[u8],
+) {
     let command = |event: Option<&mutex::Event>| match event {
         None | Some(mutex::Event::Exited) => Some(mutex::Command::Enter),
         Some(mutex::Event::Entered { .. }) => Some(mutex::Command::Exit),
     };
-    process::<P>(group, config, command, validation, bytes);
+    fuzz_process::<P>(group, config, command, validation, bytes);
 }
 
 /// Runs a process of an election algorithm on `bytes`. The user of the process requests one
-/// election after each boot. See [`process`].
-pub fn election<P: Election>(
+/// election after each boot. See [`fuzz_process`].
+pub fn fuzz_election<P: Election>(
     group: Group,
     config: &P::Config,
     validation: ValidationMode,
@@ -54,12 +59,12 @@ pub fn election<P: Election>(
 ) {
     let command =
         |event: Option<&election::Event>| event.is_none().then_some(election::Command::Elect);
-    process::<P>(group, config, command, validation, bytes);
+    fuzz_process::<P>(group, config, command, validation, bytes);
 }
 
 /// Runs a process of an agreement algorithm on `bytes`. After each boot, the user of the process
-/// issues the first command of a workload. See [`process`].
-pub fn agreement<P: Agreement + Algorithm>(
+/// issues the first command of a workload. See [`fuzz_process`].
+pub fn fuzz_agreement<P: Agreement + Algorithm>(
     group: Group,
     config: &P::Config,
     validation: ValidationMode,
@@ -70,7 +75,7 @@ pub fn agreement<P: Agreement + Algorithm>(
         UserModelConfig { service, at: group.me(), size: group.size(), work_count: 1 };
     let first = User::first_command(&user_config);
     let command = |event: Option<&P::Event>| first.clone().filter(|_| event.is_none());
-    process::<P>(group, config, command, validation, bytes);
+    fuzz_process::<P>(group, config, command, validation, bytes);
 }
 
 /// Runs a process on the inputs that `bytes` encode: messages, timers, suspicions, and crashes with
@@ -83,7 +88,7 @@ pub fn agreement<P: Agreement + Algorithm>(
 /// # Panics
 ///
 /// If the process panics or a state or message does not survive the round trip. Both are defects.
-pub fn process<P: Protocol>(
+pub fn fuzz_process<P: Protocol>(
     group: Group,
     config: &P::Config,
     command: impl Fn(Option<&P::Event>) -> Option<P::Command>,
@@ -151,7 +156,8 @@ impl<P: Protocol> Runner<'_, P> {
         let input = match selector % 8 {
             0 if selector < 16 => return Some(NextAction::Crash),
             0 | 1 if other => {
-                let verdict = if selector < 128 { Verdict::Suspect } else { Verdict::Trust };
+                let verdict =
+                    if selector < 128 { PeerVerdict::Suspect } else { PeerVerdict::Trust };
                 Some(Input::Suspicion { peer: from, verdict })
             }
             2 => {
@@ -177,7 +183,7 @@ impl<P: Protocol> Runner<'_, P> {
     /// Saves the state and releases the effects of a step, as a real node does. Returns `None` if
     /// the node would stop instead.
     fn release(&mut self, step: Step<'_, P, ConstantEnvironment>) -> Option<()> {
-        if let Some(change) = step.unsaved_change() {
+        if let Some(change) = step.change_before_release() {
             if self.validator.as_mut().is_some_and(|it| it.check_state(change).is_err()) {
                 return None;
             }

@@ -9,8 +9,8 @@ use tokio::time::timeout;
 
 use crate::transport::Eviction;
 
-/// Default time limit of [`Lock::try_enter`].
-const TRY_ENTER_TIMEOUT: Duration = Duration::from_millis(80);
+/// Default time limit of [`Lock::try_acquire`].
+const TRY_ACQUIRE_TIMEOUT: Duration = Duration::from_millis(80);
 
 /// Handle of a lock that many tasks of this process can share. At most one task of the whole group
 /// holds the lock, unless a process was paused for longer than its lease. Such a process may still
@@ -22,7 +22,7 @@ const TRY_ENTER_TIMEOUT: Duration = Duration::from_millis(80);
 pub struct Lock {
     /// Name of the lock. `None` if the node has a single lock.
     name: Option<LockName>,
-    try_enter_timeout: Duration,
+    try_acquire_timeout: Duration,
     requests: mpsc::UnboundedSender<LockRequest>,
 }
 
@@ -36,7 +36,7 @@ pub struct Guard {
     pub(crate) entry: u64,
     /// Receives the reason for which the lock is lost. If the node stops without a failure, the
     /// channel is closed without a reason.
-    pub(crate) loss: watch::Receiver<Option<LossReason>>,
+    pub(crate) loss: watch::Receiver<Option<LockLossReason>>,
     pub(crate) requests: mpsc::UnboundedSender<LockRequest>,
 }
 
@@ -50,7 +50,7 @@ pub struct ElectionHandle {
 
 /// Reason why a lock was lost before its guard was dropped. Another process may hold the lock now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-pub enum LossReason {
+pub enum LockLossReason {
     /// The lease expired because it was not renewed in time. This node was paused, or the network
     /// cut it off from the leader or from a quorum.
     #[error("the lease expired because it was not renewed in time")]
@@ -98,13 +98,13 @@ pub(crate) enum LockRequestKind {
 }
 
 /// Channel to a user that has requested the lock. When the node has obtained the lock for this
-/// user, the channel passes the guard. When [`Lock::try_enter`] fails because another local user
+/// user, the channel passes the guard. When [`Lock::try_acquire`] fails because another local user
 /// holds or awaits the lock, the channel passes `None`.
 pub(crate) type GuardSender = oneshot::Sender<Option<Guard>>;
 
 impl Lock {
     pub(crate) fn new(requests: mpsc::UnboundedSender<LockRequest>) -> Self {
-        Lock { name: None, try_enter_timeout: TRY_ENTER_TIMEOUT, requests }
+        Lock { name: None, try_acquire_timeout: TRY_ACQUIRE_TIMEOUT, requests }
     }
 
     /// Returns the lock with this name on the same node. If the node has no named locks, every
@@ -114,10 +114,10 @@ impl Lock {
         Lock { name: Some(name), ..self.clone() }
     }
 
-    /// Sets the time limit of [`Lock::try_enter`]. The default is 80 ms.
+    /// Sets the time limit of [`Lock::try_acquire`]. The default is 80 ms.
     #[must_use]
-    pub fn with_try_enter_timeout(self, timeout: Duration) -> Lock {
-        Lock { try_enter_timeout: timeout, ..self }
+    pub fn with_try_acquire_timeout(self, timeout: Duration) -> Lock {
+        Lock { try_acquire_timeout: timeout, ..self }
     }
 
     /// Returns the name that [`Lock::named`] set. `None` for the handle that
@@ -138,37 +138,37 @@ impl Lock {
     /// # Errors
     ///
     /// [`NodeStopped`]; the lock is not held.
-    pub async fn enter(&self) -> Result<Guard, NodeStopped> {
+    pub async fn acquire(&self) -> Result<Guard, NodeStopped> {
         let guard = self.request_entry(false).await?;
         Ok(guard.expect("a request that may wait always receives a guard"))
     }
 
     /// Tries to acquire the lock within a short time, by default 80 ms; see
-    /// [`Lock::with_try_enter_timeout`]. Returns `None` if this process did not obtain the lock in
-    /// time. For instance, another process holds the lock, or the processes that grant the lock
+    /// [`Lock::with_try_acquire_timeout`]. Returns `None` if this process did not obtain the lock
+    /// in time. For instance, another process holds the lock, or the processes that grant the lock
     /// cannot be reached.
     ///
     /// Returns `None` at once, without sending a message, if this process already holds the lock or
     /// has requested it, for any task. In an algorithm with a token, the attempt may fail although
     /// the lock is free, because another process has the token. If the future is dropped or the
     /// grant arrives late, the lock goes to the next waiter or is released, as with
-    /// [`Lock::enter`].
+    /// [`Lock::acquire`].
     ///
     /// # Errors
     ///
     /// [`NodeStopped`]; the lock is not held.
-    pub async fn try_enter(&self) -> Result<Option<Guard>, NodeStopped> {
-        timeout(self.try_enter_timeout, self.request_entry(true)).await.unwrap_or(Ok(None))
+    pub async fn try_acquire(&self) -> Result<Option<Guard>, NodeStopped> {
+        timeout(self.try_acquire_timeout, self.request_entry(true)).await.unwrap_or(Ok(None))
     }
 
     /// Waits until this task holds the lock, for at most `within`. Returns `None` after this time.
     /// If the future is dropped or the grant arrives late, the lock goes to the next waiter or is
-    /// released, as with [`Lock::enter`].
+    /// released, as with [`Lock::acquire`].
     ///
     /// # Errors
     ///
     /// [`NodeStopped`]; the lock is not held.
-    pub async fn enter_within(&self, within: Duration) -> Result<Option<Guard>, NodeStopped> {
+    pub async fn acquire_within(&self, within: Duration) -> Result<Option<Guard>, NodeStopped> {
         timeout(within, self.request_entry(false)).await.unwrap_or(Ok(None))
     }
 
@@ -204,10 +204,10 @@ impl Guard {
     /// failed, or its peers evicted it. The holder must then stop using the resource.
     ///
     /// Dropping the future loses nothing, and the method can be called again.
-    pub async fn lost(&self) -> LossReason {
+    pub async fn lost(&self) -> LockLossReason {
         let mut loss = self.loss.clone();
         let reason = loss.wait_for(Option::is_some).await;
-        reason.ok().and_then(|reason| *reason).unwrap_or(LossReason::NodeStopped)
+        reason.ok().and_then(|reason| *reason).unwrap_or(LockLossReason::NodeStopped)
     }
 
     /// Returns true if the lock is lost. [`Guard::lost`] then returns immediately.
@@ -229,7 +229,7 @@ impl Drop for Guard {
 impl ElectionHandle {
     /// Returns the current term as far as this process knows. `None` if there is no leader or the
     /// node has stopped.
-    pub fn current_term(&self) -> Option<Term> {
+    pub fn leader_term(&self) -> Option<Term> {
         *self.leader.borrow()
     }
 
@@ -240,7 +240,7 @@ impl ElectionHandle {
     /// # Errors
     ///
     /// [`NodeStopped`], after the node has stopped.
-    pub async fn wait_for_term_change(&mut self) -> Result<Option<Term>, NodeStopped> {
+    pub async fn wait_for_leader_change(&mut self) -> Result<Option<Term>, NodeStopped> {
         self.leader.changed().await.map_err(|_| NodeStopped)?;
         Ok(*self.leader.borrow_and_update())
     }

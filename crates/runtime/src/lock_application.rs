@@ -10,7 +10,7 @@ use tokio::sync::{mpsc, watch};
 use crate::application::Application;
 use crate::failure::NodeFailure;
 use crate::lock::{
-    ElectionHandle, Guard, GuardSender, Lock, LockRequest, LockRequestKind, LossReason,
+    ElectionHandle, Guard, GuardSender, Lock, LockLossReason, LockRequest, LockRequestKind,
 };
 
 /// Command type of a lock protocol. The protocol has one lock or many named locks, and may also
@@ -63,7 +63,7 @@ enum Phase {
     Held {
         /// Term at the time of the entry. `None` if there was no leader.
         granted_under: Option<Term>,
-        loss: watch::Sender<Option<LossReason>>,
+        loss: watch::Sender<Option<LockLossReason>>,
         is_releasing: bool,
     },
 }
@@ -165,9 +165,9 @@ impl WaitQueue {
     fn notify_lost(&mut self, leader: Option<Term>) {
         if let Phase::Held { granted_under, loss, is_releasing: false } = &self.phase {
             let reason = if *granted_under == leader {
-                LossReason::LeaseExpired
+                LockLossReason::LeaseExpired
             } else {
-                LossReason::LeaderDeposed
+                LockLossReason::LeaderDeposed
             };
             loss.send_if_modified(|lost| lost.is_none() && lost.replace(reason).is_none());
         }
@@ -264,8 +264,8 @@ where
 
     fn on_failure(&mut self, failure: &NodeFailure) {
         let reason = match failure {
-            NodeFailure::Evicted(evicted) => LossReason::Evicted(*evicted),
-            _ => LossReason::NodeStopped,
+            NodeFailure::Evicted(evicted) => LockLossReason::Evicted(*evicted),
+            _ => LockLossReason::NodeStopped,
         };
         for queue in self.queues.values() {
             if let Phase::Held { loss, .. } = &queue.phase {

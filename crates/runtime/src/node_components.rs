@@ -5,11 +5,11 @@ use tokio::sync::mpsc;
 
 use crate::application::Application;
 use crate::injection::FaultInjection;
-use crate::store::Store;
+use crate::store::StableStorage;
 use crate::trace_sink::TraceSink;
 use crate::transport::MeshSettings;
 
-/// All components from which [`start`](crate::start) builds a node.
+/// All components from which [`start_node`](crate::start_node) builds a node.
 #[derive(Debug)]
 pub struct NodeComponents<P: Protocol, App: Application<P>> {
     /// Configuration of the protocol.
@@ -19,7 +19,7 @@ pub struct NodeComponents<P: Protocol, App: Application<P>> {
     pub transport: MeshSettings,
     /// Store with the saved state of the process. The session of the store must equal the session
     /// in `transport`.
-    pub store: Store,
+    pub store: StableStorage,
     /// Application, which connects the protocol with its users.
     pub application: App,
     /// Requests of the users. The node shuts down when all senders are dropped.
@@ -42,7 +42,7 @@ impl<P: Protocol, App: Application<P>> NodeComponents<P, App> {
     pub fn new(
         config: P::Config,
         transport: MeshSettings,
-        store: Store,
+        store: StableStorage,
         application: App,
         requests: mpsc::UnboundedReceiver<App::Request>,
     ) -> Self {

@@ -1,6 +1,6 @@
 //! Liveness of the peers, as one process sees it.
 
-use tenure_core::{ProcessId, ProcessSet, Verdict};
+use tenure_core::{PeerVerdict, ProcessId, ProcessSet};
 use tokio::sync::watch;
 
 /// For each process, by index: its newest session if it is a live peer. `None` for this process,
@@ -36,10 +36,10 @@ impl PeerLiveness {
         self.publish(peer);
     }
 
-    pub(crate) fn record_verdict(&mut self, peer: ProcessId, verdict: Verdict) {
+    pub(crate) fn record_verdict(&mut self, peer: ProcessId, verdict: PeerVerdict) {
         match verdict {
-            Verdict::Suspect => self.suspected.insert(peer),
-            Verdict::Trust => self.suspected.remove(peer),
+            PeerVerdict::Suspect => self.suspected.insert(peer),
+            PeerVerdict::Trust => self.suspected.remove(peer),
         };
         self.publish(peer);
     }
@@ -62,18 +62,18 @@ mod tests {
     fn connected_peer_is_alive_until_suspected() {
         let mut peer_liveness = PeerLiveness::new(2);
         let mut watch = peer_liveness.watch_live_sessions();
-        peer_liveness.record_verdict(P2, Verdict::Suspect);
-        peer_liveness.record_verdict(P2, Verdict::Trust);
+        peer_liveness.record_verdict(P2, PeerVerdict::Suspect);
+        peer_liveness.record_verdict(P2, PeerVerdict::Trust);
         assert!(!watch.has_changed().unwrap(), "it was never connected");
         peer_liveness.on_peer_up(P2, 3);
         assert_eq!(*watch.borrow_and_update(), [None, Some(3)]);
         peer_liveness.on_peer_up(P2, 3);
         assert!(!watch.has_changed().unwrap() && peer_liveness.has_live_peers());
-        peer_liveness.record_verdict(P2, Verdict::Suspect);
+        peer_liveness.record_verdict(P2, PeerVerdict::Suspect);
         assert_eq!(*watch.borrow_and_update(), [None, None]);
         peer_liveness.on_peer_up(P2, 4);
         assert!(!peer_liveness.has_live_peers(), "a connection does not end a suspicion");
-        peer_liveness.record_verdict(P2, Verdict::Trust);
+        peer_liveness.record_verdict(P2, PeerVerdict::Trust);
         assert_eq!(*watch.borrow_and_update(), [None, Some(4)]);
     }
 }

@@ -3,7 +3,7 @@
 use tenure_core::Protocol;
 
 use crate::failure::NodeStartError;
-use crate::store::Store;
+use crate::store::StableStorage;
 use crate::validator::Validator;
 
 /// Returns the saved state, after applying all saved changes. Returns `None` if the process has
@@ -13,7 +13,7 @@ use crate::validator::Validator;
 ///
 /// [`NodeStartError`] if the state or a change is unreadable, or contains impossible values.
 pub(crate) fn saved_state<P: Protocol>(
-    store: &Store,
+    store: &StableStorage,
     validator: &mut Validator,
 ) -> Result<Option<P::Stable>, NodeStartError> {
     let Some(bytes) = store.state() else { return Ok(None) };
@@ -28,7 +28,7 @@ pub(crate) fn saved_state<P: Protocol>(
         }
     };
     let mut stable = read(bytes)?;
-    for change in store.changes() {
+    for change in store.recovered_changes() {
         P::apply_change(&mut stable, read(change)?);
     }
     Ok(Some(stable))

@@ -1,6 +1,6 @@
 //! Trace records of a step. They are written only when the effects of the step are released.
 
-use tenure_core::{ProcessId, VectorClock, Verdict};
+use tenure_core::{PeerVerdict, ProcessId, VectorClock};
 use tenure_trace::{RandomChoice, RecordKind};
 
 /// Trace records of one step. A step that is never saved has no observable effect, so it is not
@@ -18,7 +18,7 @@ pub(crate) struct StepTraceRecords {
     pub(crate) timer_name: Option<String>,
     /// Verdicts that the process's own failure detector changed in this step: each peer with its
     /// new verdict.
-    pub(crate) suspicions: Vec<(ProcessId, Verdict)>,
+    pub(crate) suspicions: Vec<(ProcessId, PeerVerdict)>,
     pub(crate) choices: Vec<RandomChoice>,
     /// Record of the state after the step. `None` if states are not recorded or the state has not
     /// changed.

@@ -7,7 +7,7 @@ use tokio::sync::mpsc::{
     UnboundedReceiver, UnboundedSender, error::TryRecvError, unbounded_channel,
 };
 
-use crate::store::{SaveError, Store};
+use crate::store::{SaveError, StableStorage};
 
 /// Operation on a store. The bytes are an encoded state or change.
 pub(crate) enum StoreJob {
@@ -23,8 +23,8 @@ pub(crate) enum StoreCompletion {
     Rewritten(Result<(), SaveError>),
 }
 
-/// Worker thread that performs the operations of a [`Store`]. The thread starts with the first
-/// operation.
+/// Worker thread that performs the operations of a [`StableStorage`]. The thread starts with the
+/// first operation.
 #[derive(Debug)]
 pub(crate) struct StoreWorker {
     location: Option<StoreLocation>,
@@ -33,7 +33,7 @@ pub(crate) struct StoreWorker {
 
 #[derive(Debug)]
 enum StoreLocation {
-    Inline(Box<Store>),
+    Inline(Box<StableStorage>),
     Thread {
         jobs: mpsc::Sender<StoreJob>,
         done: UnboundedReceiver<JobResult>,
@@ -46,15 +46,15 @@ enum StoreLocation {
 type JobResult = (StoreCompletion, bool);
 
 impl StoreWorker {
-    pub(crate) fn new(store: Store) -> Self {
+    pub(crate) fn new(store: StableStorage) -> Self {
         StoreWorker {
             location: Some(StoreLocation::Inline(Box::new(store))),
             is_rewrite_due: false,
         }
     }
 
-    /// Returns the result of [`Store::is_rewrite_due`] after the last finished save. Returns false
-    /// before the first save, and from the end of a rewrite until the next save ends.
+    /// Returns the result of [`StableStorage::is_rewrite_due`] after the last finished save.
+    /// Returns false before the first save, and from the end of a rewrite until the next save ends.
     pub(crate) fn is_rewrite_due(&self) -> bool {
         self.is_rewrite_due
     }
@@ -105,7 +105,7 @@ impl StoreWorker {
     }
 }
 
-fn spawn_thread(store: Store) -> StoreLocation {
+fn spawn_thread(store: StableStorage) -> StoreLocation {
     let (jobs, queue) = mpsc::channel();
     let (sender, done) = unbounded_channel();
     let thread = thread::Builder::new()
@@ -115,7 +115,11 @@ fn spawn_thread(store: Store) -> StoreLocation {
     StoreLocation::Thread { jobs, done, thread }
 }
 
-fn run_jobs(mut store: Store, queue: &mpsc::Receiver<StoreJob>, done: &UnboundedSender<JobResult>) {
+fn run_jobs(
+    mut store: StableStorage,
+    queue: &mpsc::Receiver<StoreJob>,
+    done: &UnboundedSender<JobResult>,
+) {
     let metrics = store.save_metrics();
     for job in queue {
         // The age of the save includes the wait for an earlier rewrite.

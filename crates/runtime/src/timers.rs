@@ -212,7 +212,7 @@ mod tests {
         let silence = |name: &&str| *name == "silence";
         let mut timers = ProtocolTimers::new();
         for name in ["silence", "other"] {
-            timers.set(name, Delay::units(320), start, |_| 0);
+            timers.set(name, Delay::time_units(320), start, |_| 0);
         }
         timers.defer_silence_timers(at(300), silence);
         assert_eq!(timers.next_deadline_if(|_| true), Some(at(320)), "the timer is not due");
@@ -222,7 +222,7 @@ mod tests {
         timers.defer_silence_timers(at(331), silence);
         assert_eq!(timers.take_due(at(331)), Some("silence"), "it was deferred and is hardly late");
         // The process was paused for a long time.
-        timers.set("silence", Delay::units(320), start, |_| 0);
+        timers.set("silence", Delay::time_units(320), start, |_| 0);
         timers.defer_silence_timers(at(420), silence);
         assert_eq!(timers.take_due(at(519)), None);
         assert_eq!(timers.next_deadline_if(|_| true), Some(at(520)));
@@ -232,9 +232,9 @@ mod tests {
         timers.defer_silence_timers(at(9_000), silence);
         assert_eq!(timers.take_due(at(9_000)), Some("silence"));
         // A message arrived meanwhile and set the timer again.
-        timers.set("silence", Delay::units(320), start, |_| 0);
+        timers.set("silence", Delay::time_units(320), start, |_| 0);
         timers.defer_silence_timers(at(400), silence);
-        timers.set("silence", Delay::units(320), at(410), |_| 0);
+        timers.set("silence", Delay::time_units(320), at(410), |_| 0);
         assert_eq!(timers.next_deadline_if(|_| true), Some(at(730)));
     }
 

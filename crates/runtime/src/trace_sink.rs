@@ -150,7 +150,7 @@ impl TraceWriter {
     /// equals the state at the last call.
     pub(crate) fn state_record_if_changed(&mut self, state: &impl Debug) -> Option<RecordKind> {
         let (states, me) = (self.sink.states.as_mut(), self.me);
-        states.and_then(|states| states.record_if_changed(me, state))
+        states.and_then(|states| states.state_record_if_changed(me, state))
     }
 
     pub(crate) fn merge_clock(&mut self, theirs: Option<&VectorClock>) {

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tenure_core::ProcessId;
-use tenure_runtime::Store;
+use tenure_runtime::StableStorage;
 use tenure_runtime::store::StateOwner;
 
 const DESCRIPTORS: u64 = 64;
@@ -18,9 +18,9 @@ const CHANGES: usize = 100;
 
 const CHANGE_BYTES: usize = 4 << 10;
 
-fn open(directory: &Path) -> Store {
+fn open(directory: &Path) -> StableStorage {
     let owner = StateOwner { cluster: "demo".into(), process: ProcessId(0), group_size: 1 };
-    Store::open(directory, &owner, "token 1").expect("a store")
+    StableStorage::open(directory, &owner, "token 1").expect("a store")
 }
 
 /// Opens files until the process has no descriptor left.
@@ -52,5 +52,5 @@ fn store_saves_although_no_descriptor_is_free() {
     setrlimit(Resource::Nofile, limit).expect("the earlier limit");
     drop(store);
     let store = open(directory.path());
-    assert_eq!((store.state(), store.changes().len()), (Some(&b"third "[..]), 1));
+    assert_eq!((store.state(), store.recovered_changes().len()), (Some(&b"third "[..]), 1));
 }

@@ -11,5 +11,5 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let server = Server::start(&config).await?;
     println!("serves clients at {}", server.client_addresses()[0]);
-    Ok(server.run(async { drop(tokio::signal::ctrl_c().await) }).await?)
+    Ok(server.serve(async { drop(tokio::signal::ctrl_c().await) }).await?)
 }

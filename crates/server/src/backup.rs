@@ -162,7 +162,7 @@ impl Backup {
         }
         let store = pages.split_last_chunk::<8>().and_then(|(body, length)| {
             let length = usize::try_from(u64::from_be_bytes(*length)).ok()?;
-            Store::decode(body.get(..length)?).ok()
+            Store::decode_snapshot(body.get(..length)?).ok()
         });
         match store {
             Some(store) => Ok(Backup { store, bytes: file.len() as u64, hash: *hash }),
@@ -275,7 +275,7 @@ fn write_data(path: &Path, owner: &StateOwner, state: Vec<u8>) -> Result<(), Bac
     let last = EntryId { index: 1, term: 1 };
     let stable = Stable::from_snapshot(Snapshot { last, members, state: Payload::new(state) });
     let stable = postcard::to_stdvec(&stable).expect("a state has an encoding");
-    tenure_runtime::Store::open(path, owner, LOG_STATE_SCHEMA)?.save(&stable)?;
+    tenure_runtime::StableStorage::open(path, owner, LOG_STATE_SCHEMA)?.save(&stable)?;
     Ok(())
 }
 
@@ -316,7 +316,8 @@ mod tests {
         let folder = tempdir().expect("a folder");
         fs::create_dir(folder.path().join("inner")).expect("a folder");
         let nameless = folder.path().join("inner/..");
-        let open = || tenure_runtime::Store::open(folder.path(), &owner(), LOG_STATE_SCHEMA);
+        let open =
+            || tenure_runtime::StableStorage::open(folder.path(), &owner(), LOG_STATE_SCHEMA);
         let mut other = open().expect("a store");
         other.save(&[1]).expect("room");
         let failed = create_restored_directory(&nameless, &owner(), Vec::new());

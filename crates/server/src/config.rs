@@ -262,7 +262,7 @@ pub struct ValidatedConfig {
     /// Listeners for metrics, health, the version, and the page for operators only.
     pub metrics_listeners: Vec<ListenAddress>,
     /// Certificate files for `https`. `None`: all listeners serve without TLS.
-    pub certificates: Option<Certificates>,
+    pub certificates: Option<TlsFiles>,
     /// Address at which this member listens for the other members, if there are any.
     pub peer_address: SocketAddr,
     /// Data directory.
@@ -286,7 +286,7 @@ pub struct ListenAddress {
 
 /// Certificate files in PEM format.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Certificates {
+pub struct TlsFiles {
     /// Certificate chain of the server.
     pub cert: PathBuf,
     /// Private key of the certificate.
@@ -429,7 +429,7 @@ impl Config {
         &self,
         clients: &[Url],
         metrics: &[Url],
-    ) -> Result<Option<Certificates>, ConfigError> {
+    ) -> Result<Option<TlsFiles>, ConfigError> {
         let certificates = self.certificates()?;
         let lacks = |urls: &[Url]| certificates.is_none() && urls.iter().any(Url::is_tls);
         Err(ConfigError::OptionProblem(if lacks(clients) {
@@ -441,7 +441,7 @@ impl Config {
         }))
     }
 
-    fn certificates(&self) -> Result<Option<Certificates>, ConfigError> {
+    fn certificates(&self) -> Result<Option<TlsFiles>, ConfigError> {
         let incomplete = |reason| Err(ConfigError::OptionProblem(reason));
         if self.client_cert_auth && self.trusted_ca_file.is_none() {
             return incomplete("--client-cert-auth requires --trusted-ca-file");
@@ -449,7 +449,7 @@ impl Config {
         match (&self.cert_file, &self.key_file) {
             (Some(cert), Some(key)) => {
                 let client_ca = self.trusted_ca_file.clone();
-                Ok(Some(Certificates { cert: cert.clone(), key: key.clone(), client_ca }))
+                Ok(Some(TlsFiles { cert: cert.clone(), key: key.clone(), client_ca }))
             }
             (None, None) if self.trusted_ca_file.is_none() => Ok(None),
             (None, None) => incomplete("--trusted-ca-file requires --cert-file and --key-file"),

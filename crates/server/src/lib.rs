@@ -8,7 +8,7 @@
 //! let config = tenure_server::Config::default();
 //! let server = tenure_server::Server::start(&config).await?;
 //! println!("serves clients at {}", server.client_addresses()[0]);
-//! server.run(std::future::pending()).await
+//! server.serve(std::future::pending()).await
 //! # }
 //! ```
 
@@ -33,11 +33,11 @@ mod test_member;
 
 pub use backup::{Backup, BackupError, BackupSummary};
 pub use config::{
-    Certificates, Config, ConfigError, ConfiguredLimits, ConfiguredMember, InitialClusterState,
-    ListenAddress, Url, UrlError, ValidatedConfig,
+    Config, ConfigError, ConfiguredLimits, ConfiguredMember, InitialClusterState, ListenAddress,
+    TlsFiles, Url, UrlError, ValidatedConfig,
 };
 pub use member::ServeError;
 pub use member::eviction::EvictionReason;
 pub use net::peers::PeerKeys;
 pub use server::{LeaderStatus, LeaderWatch, Server};
-pub use spans::SPAN_TARGET;
+pub use spans::REQUEST_SPAN_TARGET;

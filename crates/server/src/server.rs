@@ -34,7 +34,7 @@ async fn bind_all(
     Ok(listeners)
 }
 
-/// Member whose log runs and whose listeners are bound. [`Server::run`] serves its clients.
+/// Member whose log runs and whose listeners are bound. [`Server::serve`] serves its clients.
 #[derive(Debug)]
 pub struct Server {
     member: Arc<Member>,
@@ -72,7 +72,7 @@ impl LeaderWatch {
 }
 
 impl Server {
-    /// Binds the listeners, opens the data directory and starts the log. [`Server::run`] then
+    /// Binds the listeners, opens the data directory and starts the log. [`Server::serve`] then
     /// serves the clients.
     ///
     /// # Errors
@@ -137,7 +137,7 @@ impl Server {
     /// [`ServeError::Failure`] if the log fails. [`ServeError::Refused`] if a peer rejects this
     /// member permanently. [`ServeError::Evicted`] if this member must not participate any more.
     /// [`ServeError::Save`] if the data directory cannot record the eviction.
-    pub async fn run(self, stop: impl Future<Output = ()>) -> Result<(), ServeError> {
+    pub async fn serve(self, stop: impl Future<Output = ()>) -> Result<(), ServeError> {
         let Server { member, mut log, listeners, metrics, .. } = self;
         let listeners = listeners.into_iter().map(|it| (it, ListenerScope::All));
         let metrics = metrics.into_iter().map(|it| (it, ListenerScope::Metrics));

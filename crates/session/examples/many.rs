@@ -6,7 +6,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use allocation_counter::measure;
-use tenure_session::{CheckpointInterval, LeaseProposal, Lessor, RenewalOutcome, Timers};
+use tenure_session::{CheckpointPolicy, LeaseProposal, Lessor, RenewalOutcome, TimerQueue};
 
 const LEASES: u64 = 100_000;
 
@@ -20,8 +20,8 @@ fn name(place: u64) -> u64 {
 }
 
 fn main() {
-    let mut lessor = Lessor::new(CheckpointInterval { count: 1, min_length: 1 });
-    let mut timers = Timers::default();
+    let mut lessor = Lessor::new(CheckpointPolicy { count: 1, min_length: 1 });
+    let mut timers = TimerQueue::default();
     let grants = measure(|| {
         for place in 0..LEASES {
             let part = lessor.start_countdown(name(place), TTL, TTL).expect("the lease begins");

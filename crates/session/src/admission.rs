@@ -74,7 +74,7 @@ impl AccessMode {
     /// the claim is a writer, earlier readers may still block it: `blocking_claims` returns only
     /// the last of them. If the claim takes permits, claims between the blocker and this claim may
     /// have taken the released permits.
-    pub const fn can_take_over_from(self, holder: AccessMode) -> bool {
+    pub const fn acquires_on_release_of(self, holder: AccessMode) -> bool {
         matches!(
             (self, holder),
             (AccessMode::Exclusive | AccessMode::Shared, AccessMode::Exclusive)
@@ -322,7 +322,7 @@ mod tests {
     }
 
     /// Deletes the only blocker of a waiting claim. The claim must hold the lock afterwards if
-    /// [`AccessMode::can_take_over_from`] is true for the claim and this blocker. If the method
+    /// [`AccessMode::acquires_on_release_of`] is true for the claim and this blocker. If the method
     /// returns false, the claim must still wait in some of the queues.
     #[test]
     fn claim_takes_over_from_exclusive_holder_only() {
@@ -335,7 +335,7 @@ mod tests {
             }
             let rest = [&queue[..blocker], &queue[blocker + 1..]].concat();
             let own = queue[queue.len() - 1];
-            if own.can_take_over_from(queue[blocker]) {
+            if own.acquires_on_release_of(queue[blocker]) {
                 assert!(holds(&rest), "{queue:?}");
             } else {
                 others += usize::from(!holds(&rest));

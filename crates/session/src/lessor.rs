@@ -24,7 +24,7 @@ use alloc::collections::BTreeMap;
 /// Lengths of the parts into which the time of a lease is divided, in the unit of the TTL. At the
 /// end of each part, the leader records the remaining time of the lease in the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct CheckpointInterval {
+pub struct CheckpointPolicy {
     /// Divisor that determines the length of a part, at least 1. Each part has the length TTL /
     /// `count`, rounded down, but at least `min_length`. Only the last part may be shorter.
     pub count: u64,
@@ -33,9 +33,9 @@ pub struct CheckpointInterval {
     pub min_length: u64,
 }
 
-impl CheckpointInterval {
+impl CheckpointPolicy {
     /// Parts of a tenth of the TTL each, but at least one unit long.
-    pub const TENTHS: CheckpointInterval = CheckpointInterval { count: 10, min_length: 1 };
+    pub const TENTHS: CheckpointPolicy = CheckpointPolicy { count: 10, min_length: 1 };
 
     /// Returns the length of the next part of a lease. `left` is the remaining time of the lease at
     /// the start of this part. Returns 0 if no time is left.
@@ -50,7 +50,7 @@ pub enum RenewalOutcome {
     /// The renewal can be confirmed. The caller arms the timer of the lease anew.
     Accepted {
         /// Time until the timer of the lease must fire, in the unit of the TTL. It is the length of
-        /// the first [part](CheckpointInterval) of the lease.
+        /// the first [part](CheckpointPolicy) of the lease.
         part_length: u64,
     },
     /// The renewal can be confirmed once a log entry has recorded the full TTL. The caller must
@@ -69,14 +69,14 @@ pub enum RenewalOutcome {
 /// Entry that the caller proposes to the log when the timer of a lease fires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LeaseProposal {
-    /// Record the remaining time of the lease, because one [part](CheckpointInterval) of its time
+    /// Record the remaining time of the lease, because one [part](CheckpointPolicy) of its time
     /// has passed. The next part begins now, so the caller arms the timer of the lease for the
     /// length of this part.
     Checkpoint {
         /// Remaining time of the lease, in the unit of the TTL.
         left: u64,
         /// Time until the timer of the lease must fire, in the unit of the TTL: the length of the
-        /// [part](CheckpointInterval) that begins now.
+        /// [part](CheckpointPolicy) that begins now.
         part: u64,
     },
     /// End the lease. If the timer of the lease fires again, the caller proposes another entry that
@@ -103,20 +103,20 @@ struct LeaseState {
 /// Tracks the remaining time of leases for a leader. `Id` is the type that identifies a lease.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Lessor<Id> {
-    checkpoint_interval: CheckpointInterval,
+    checkpoint_interval: CheckpointPolicy,
     leases: BTreeMap<Id, LeaseState>,
 }
 
 impl<Id: Ord + Copy> Lessor<Id> {
     /// Creates a lessor without leases.
-    pub const fn new(checkpoint_interval: CheckpointInterval) -> Self {
+    pub const fn new(checkpoint_interval: CheckpointPolicy) -> Self {
         Lessor { checkpoint_interval, leases: BTreeMap::new() }
     }
 
     /// Adds a lease with the remaining time `remaining`, or sets the remaining time of a known
     /// lease. The caller does this when the lease begins, when this leader takes over, and when an
     /// entry has recorded a new time. Returns the time until the timer of the lease must fire: the
-    /// length of the next [part](CheckpointInterval).
+    /// length of the next [part](CheckpointPolicy).
     ///
     /// If `remaining` is less than `ttl` and the log has already recorded `remaining` or a shorter
     /// time, returns `None` and changes nothing. The running timer then continues.
@@ -160,7 +160,7 @@ impl<Id: Ord + Copy> Lessor<Id> {
     ///
     /// If the lessor waits for the outcome of this entry, sets the remaining time of the lease to
     /// the full TTL. Then returns the time until the timer of the lease must fire: the length of
-    /// the first [part](CheckpointInterval).
+    /// the first [part](CheckpointPolicy).
     ///
     /// Otherwise, returns `None` and changes nothing. In this case, the lease does not exist, was
     /// renewed in the meantime, or has a later pending entry.
@@ -190,7 +190,7 @@ impl<Id: Ord + Copy> Lessor<Id> {
     }
 
     /// Handles the timer of a lease, and returns the entry that the caller must propose. The timer
-    /// fires at the end of each [part](CheckpointInterval) of the lease. After the last part, the
+    /// fires at the end of each [part](CheckpointPolicy) of the lease. After the last part, the
     /// caller may arm the timer again, to propose once more that the lease ends.
     ///
     /// `renewal_index` is the index of the last log entry that renewed the lease. The caller puts
@@ -213,7 +213,7 @@ impl<Id: Ord + Copy> Lessor<Id> {
         }
     }
 
-    /// Returns the remaining time of the lease at the end of the [part](CheckpointInterval) that is
+    /// Returns the remaining time of the lease at the end of the [part](CheckpointPolicy) that is
     /// running now. The timer of the lease fires at that moment. Returns `None` if the lease does
     /// not exist.
     pub fn remaining_at_next_checkpoint(&self, lease: Id) -> Option<u64> {
@@ -230,7 +230,7 @@ mod tests {
 
     #[test]
     fn lease_runs_out_in_parts_unless_renewed() {
-        let mut lessor = Lessor::new(CheckpointInterval::TENTHS);
+        let mut lessor = Lessor::new(CheckpointPolicy::TENTHS);
         assert_eq!(lessor.start_countdown('a', 2, 2), Some(1));
         assert_eq!(lessor.renew('a'), RenewalOutcome::Accepted { part_length: 1 });
         assert_eq!(lessor.on_timer('a', 0), LeaseProposal::Checkpoint { left: 1, part: 1 });
@@ -250,7 +250,7 @@ mod tests {
 
     #[test]
     fn renewal_waits_until_an_end_is_decided() {
-        let mut lessor = Lessor::new(CheckpointInterval::TENTHS);
+        let mut lessor = Lessor::new(CheckpointPolicy::TENTHS);
         assert_eq!(lessor.start_countdown('a', 1, 1), Some(1));
         assert_eq!(
             (lessor.on_timer('a', 3), lessor.on_timer('a', 3)),
@@ -267,7 +267,7 @@ mod tests {
     /// outcome of the second entry.
     #[test]
     fn renewal_waits_for_the_last_of_two_ends() {
-        let mut lessor = Lessor::new(CheckpointInterval::TENTHS);
+        let mut lessor = Lessor::new(CheckpointPolicy::TENTHS);
         assert_eq!(lessor.start_countdown('a', 1, 1), Some(1));
         assert_eq!(lessor.on_timer('a', 3), LeaseProposal::Expire);
         assert_eq!(lessor.start_countdown('a', 1, 1), Some(1), "an entry renews the lease");
@@ -280,7 +280,7 @@ mod tests {
 
     #[test]
     fn parts_are_a_tenth_of_the_lease_or_one_unit() {
-        let mut lessor = Lessor::new(CheckpointInterval::TENTHS);
+        let mut lessor = Lessor::new(CheckpointPolicy::TENTHS);
         assert_eq!(lessor.start_countdown("long", 61, 61), Some(6));
         assert_eq!(lessor.remaining_at_next_checkpoint("long"), Some(55));
         for left in (1..=9).rev().map(|part| 6 * part + 1) {
@@ -295,7 +295,7 @@ mod tests {
 
     #[test]
     fn handover_checkpoints_remaining_time_and_later_renewals() {
-        let mut lessor = Lessor::new(CheckpointInterval::TENTHS);
+        let mut lessor = Lessor::new(CheckpointPolicy::TENTHS);
         assert_eq!(lessor.start_countdown('a', 60, 60), Some(6));
         assert_eq!(lessor.checkpoint_for_handover('a', 60), None);
         assert_eq!(lessor.checkpoint_for_handover('a', 57), Some(57));
@@ -335,7 +335,7 @@ mod tests {
                 };
                 let schedule: Vec<Then> = (0..depth).map(step).collect();
                 let (mut noted, mut passed, mut allowed) = (all, 0, all);
-                let mut lessor = Lessor::new(CheckpointInterval::TENTHS);
+                let mut lessor = Lessor::new(CheckpointPolicy::TENTHS);
                 let mut part = lessor.start_countdown('a', all, all).expect("the lease begins");
                 let mut steps = schedule.into_iter();
                 loop {
@@ -353,7 +353,7 @@ mod tests {
                                     + 1;
                                 noted = lessor.checkpoint_for_handover('a', left).unwrap_or(noted);
                             }
-                            lessor = Lessor::new(CheckpointInterval::TENTHS);
+                            lessor = Lessor::new(CheckpointPolicy::TENTHS);
                             part = lessor
                                 .start_countdown('a', noted, all)
                                 .expect("the lease is found");

@@ -19,8 +19,8 @@ mod waiter;
 
 pub use admission::{AccessMode, HolderSummary};
 pub use claim_name::parse_claim_name;
-pub use lessor::{CheckpointInterval, LeaseProposal, Lessor, RenewalOutcome};
-pub use session::{DeadlineSlot, LossReason, Session, SessionAction, Timer};
-pub use timers::Timers;
+pub use lessor::{CheckpointPolicy, LeaseProposal, Lessor, RenewalOutcome};
+pub use session::{DeadlineTimer, LossReason, Session, SessionAction, Timer};
+pub use timers::TimerQueue;
 pub use times::SessionDurations;
 pub use waiter::{QueueView, Waiter, WaiterAction, WaiterPosition};

@@ -15,7 +15,7 @@ use crate::times::SessionDurations;
 /// timer runs for the pending renewal. When the pending renewal is confirmed, the timers exchange
 /// these roles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum DeadlineSlot {
+pub enum DeadlineTimer {
     /// First deadline timer.
     Left,
     /// Second deadline timer.
@@ -27,7 +27,7 @@ pub enum DeadlineSlot {
 pub enum Timer {
     /// Deadline of a renewal. When this timer fires and no later renewal was confirmed, the session
     /// ends. The caller must handle this timer before all other events that have arrived.
-    Deadline(DeadlineSlot),
+    Deadline(DeadlineTimer),
     /// The next renewal is due.
     Renewal,
 }
@@ -73,10 +73,10 @@ pub struct Session {
     round: u64,
     /// The deadline timer that the last request has set. `None` once the response has arrived or
     /// the deadline has passed.
-    pending: Option<DeadlineSlot>,
+    pending: Option<DeadlineTimer>,
     /// The deadline timer that the last confirmed renewal has set; `None` if the session is not
     /// alive.
-    confirmed: Option<DeadlineSlot>,
+    confirmed: Option<DeadlineTimer>,
     ended: Option<LossReason>,
 }
 
@@ -94,7 +94,7 @@ impl Session {
 
     /// Returns the deadline timer that the last confirmed renewal has set. The session ends when
     /// this timer fires. Returns `None` if the session is not alive.
-    pub const fn confirmed_deadline_slot(&self) -> Option<DeadlineSlot> {
+    pub const fn confirmed_deadline_timer(&self) -> Option<DeadlineTimer> {
         self.confirmed
     }
 
@@ -115,10 +115,10 @@ impl Session {
         if self.ended.is_some() {
             return Vec::new();
         }
-        let side = if self.confirmed == Some(DeadlineSlot::Left) {
-            DeadlineSlot::Right
+        let side = if self.confirmed == Some(DeadlineTimer::Left) {
+            DeadlineTimer::Right
         } else {
-            DeadlineSlot::Left
+            DeadlineTimer::Left
         };
         self.pending = Some(side);
         self.round = (self.round + 1) % self.round_count.max(1);
@@ -176,8 +176,8 @@ impl Session {
         }
         *self = Session { ended: Some(reason), pending: None, confirmed: None, ..*self };
         let all = [
-            Timer::Deadline(DeadlineSlot::Left),
-            Timer::Deadline(DeadlineSlot::Right),
+            Timer::Deadline(DeadlineTimer::Left),
+            Timer::Deadline(DeadlineTimer::Right),
             Timer::Renewal,
         ];
         all.into_iter().map(SessionAction::Disarm).chain([SessionAction::Lost(reason)]).collect()
@@ -193,7 +193,7 @@ mod tests {
     fn alive() -> Session {
         let mut session = Session::new(1000);
         let actions = session.renew(&TIMES);
-        assert!(actions.contains(&SessionAction::Arm(Timer::Deadline(DeadlineSlot::Left), 9)));
+        assert!(actions.contains(&SessionAction::Arm(Timer::Deadline(DeadlineTimer::Left), 9)));
         assert!(actions.ends_with(&[SessionAction::Renew { round: 1 }]));
         assert_eq!(session.on_response(1), [SessionAction::Alive]);
         session
@@ -203,7 +203,7 @@ mod tests {
     fn session_expires_when_last_confirmed_request_is_too_old() {
         let mut session = alive();
         session.on_timer(Timer::Renewal, &TIMES);
-        let over = session.on_timer(Timer::Deadline(DeadlineSlot::Left), &TIMES);
+        let over = session.on_timer(Timer::Deadline(DeadlineTimer::Left), &TIMES);
         assert!(over.ends_with(&[SessionAction::Lost(LossReason::NotRenewed)]));
         assert!(
             session.on_response(2).is_empty() && !session.is_alive(),
@@ -217,9 +217,9 @@ mod tests {
         session.on_timer(Timer::Renewal, &TIMES);
         assert_eq!(
             session.on_response(2),
-            [SessionAction::Disarm(Timer::Deadline(DeadlineSlot::Left))]
+            [SessionAction::Disarm(Timer::Deadline(DeadlineTimer::Left))]
         );
-        assert!(session.on_timer(Timer::Deadline(DeadlineSlot::Left), &TIMES).is_empty());
+        assert!(session.on_timer(Timer::Deadline(DeadlineTimer::Left), &TIMES).is_empty());
         assert!(session.is_alive());
     }
 
@@ -231,7 +231,7 @@ mod tests {
         assert!(session.on_response(2).is_empty());
         assert_eq!(
             session.on_response(3),
-            [SessionAction::Disarm(Timer::Deadline(DeadlineSlot::Left))]
+            [SessionAction::Disarm(Timer::Deadline(DeadlineTimer::Left))]
         );
     }
 
@@ -239,7 +239,7 @@ mod tests {
     fn late_first_response_does_not_start_session() {
         let mut session = Session::new(1000);
         session.renew(&TIMES);
-        assert!(session.on_timer(Timer::Deadline(DeadlineSlot::Left), &TIMES).is_empty());
+        assert!(session.on_timer(Timer::Deadline(DeadlineTimer::Left), &TIMES).is_empty());
         assert!(session.on_response(1).is_empty() && !session.is_alive());
         assert_eq!(session.end_reason(), None, "the session can still be established");
     }

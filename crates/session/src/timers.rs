@@ -4,20 +4,20 @@ use alloc::collections::{BTreeMap, BTreeSet};
 
 /// Running timers. `K` is the type of the names of timers, and `T` is the type of times.
 #[derive(Clone, Debug)]
-pub struct Timers<K, T> {
+pub struct TimerQueue<K, T> {
     /// Running timers in the order in which they are due.
     due: BTreeSet<(T, K)>,
     /// Time at which each running timer is due.
     at: BTreeMap<K, T>,
 }
 
-impl<K, T> Default for Timers<K, T> {
+impl<K, T> Default for TimerQueue<K, T> {
     fn default() -> Self {
-        Timers { due: BTreeSet::new(), at: BTreeMap::new() }
+        TimerQueue { due: BTreeSet::new(), at: BTreeMap::new() }
     }
 }
 
-impl<K: Ord + Copy, T: Ord + Copy> Timers<K, T> {
+impl<K: Ord + Copy, T: Ord + Copy> TimerQueue<K, T> {
     /// Arms a timer that is due at `due_at`. Replaces a running timer of the same name.
     pub fn arm(&mut self, timer: K, due_at: T) {
         if let Some(before) = self.at.insert(timer, due_at) {
@@ -61,7 +61,7 @@ mod tests {
 
     #[test]
     fn timers_fire_once_in_due_order() {
-        let mut timers = Timers::default();
+        let mut timers = TimerQueue::default();
         timers.arm('a', 3);
         timers.arm('b', 2);
         timers.arm('c', 9);

@@ -13,7 +13,7 @@
 //! deletion can serve the read without a quorum. If another member responds with an earlier
 //! revision, the waiter reads the current queue.
 
-/// Result of one read of a queue. The read includes the waiter's own key.
+/// Result of one read of a queue. The same read also looks up the waiter's own key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct QueueView<K> {
     /// Revision of the store at which the queue was read.
@@ -166,8 +166,8 @@ impl<K: Clone + PartialEq> Waiter<K> {
         }
     }
 
-    /// Handles the failure of a watch, because the store has compacted its first revision. Returns
-    /// the action to read the current queue. Returns `None` if the waiter watches no key.
+    /// Handles the failure of a watch whose first revision the store has compacted. Returns the
+    /// action to read the current queue. Returns `None` if the waiter watches no key.
     pub fn on_history_compacted(&mut self) -> Option<WaiterAction<K>> {
         match &self.position {
             WaiterPosition::Waiting { .. } => Some(self.read_queue(0)),

@@ -17,10 +17,10 @@
 //!
 //! # One seed, one run
 //!
-//! Time is counted in whole ticks ([`TICKS_PER_UNIT`](tenure_core::TICKS_PER_UNIT)), random numbers
-//! come from a pinned generator ([`Random`]), and logarithms from `libm`. Therefore the same
-//! settings yield the same trace, to the byte, on every machine. [`run_parallel`] yields the same
-//! reports with any number of threads.
+//! Time is counted in whole ticks ([`TICKS_PER_TIME_UNIT`](tenure_core::TICKS_PER_TIME_UNIT)),
+//! random numbers come from a pinned generator ([`Random`]), and logarithms from `libm`. Therefore
+//! the same settings yield the same trace, to the byte, on every machine. [`run_parallel`] yields
+//! the same reports with any number of threads.
 #![doc = include_str!("../README.md")]
 
 mod engine;
@@ -44,32 +44,32 @@ pub use results::load::{ProcessLoad, RunLoad};
 pub use results::metrics::{MessageKindCounts, RunMetrics};
 pub use results::moments::Moments;
 pub use results::network_load::{EdgeLoad, NetworkLoad};
-pub use results::report::{EndReason, EndlessWaitKind, Report};
+pub use results::report::{EndReason, EndlessWaitKind, RunReport};
 pub use results::run_statistics::{PropertyViolationCount, RunStatistics};
 pub use results::sample::SampleStatistics;
 pub use settings::command_line::{
-    HotProcess, LinkLatency, ProcessList, RecoveryOption, group_options, parse_drift_to_ppm,
-    parse_process_number, replay_command,
+    HotProcess, LinkLatency, ProcessList, RecoveryOption, group_command_line_options,
+    parse_drift_to_ppm, parse_process_number, replay_command,
 };
 pub use settings::configs::ProcessConfigs;
-pub use settings::distribution::{Distribution, parse_bounded_units_to_ticks};
+pub use settings::distribution::{Distribution, parse_bounded_time_units};
 pub use settings::error::SettingsError;
 pub use settings::fault::{AutomaticRecovery, Chance, CrashTrigger, Fault, RecoveredState};
 pub use settings::latency::Latency;
 pub use settings::network_graph::NetworkGraph;
-pub use settings::without_option::settings_without_option;
+pub use settings::without_option::inexpressible_settings;
 pub use settings::workload::{
     BackgroundTraffic, EntriesPerProcess, Initiators, LockWorkload, RequestPattern, Workload,
 };
 pub use settings::{
-    DetectorSettings, GroupSizeCondition, Instrumentation, NetworkSettings, RunLimits, Settings,
+    DetectorSettings, GroupSizeCondition, MonitoringSettings, NetworkSettings, RunLimits, Settings,
     TimeSettings,
 };
 pub use shrink::{CandidateResult, ShrunkRun, shrink};
 pub use sim::{RunError, Simulation};
 pub use steer::interactive_run::{
-    InFlightMessage, InteractiveRun, InteractiveStepError, Intervention, InterventionError,
-    steering_options,
+    InFlightMessage, InteractiveRun, InteractiveStepError, Intervention, PlannedRunError,
+    steering_command_line_options,
 };
 pub use steer::next::NextStep;
 pub use tenure_core::{Finding, FirstViolation, Judgement};

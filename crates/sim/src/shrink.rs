@@ -1,8 +1,8 @@
 //! Search for a smaller run that still fails.
 
-use tenure_core::{ProcessId, TICKS_PER_UNIT};
+use tenure_core::{ProcessId, TICKS_PER_TIME_UNIT};
 
-use crate::results::report::Report;
+use crate::results::report::RunReport;
 use crate::settings::Settings;
 use crate::settings::distribution::Distribution;
 use crate::settings::fault::{Chance, Fault};
@@ -15,7 +15,7 @@ pub struct ShrunkRun {
     /// Settings of the run, including its seed.
     pub settings: Settings,
     /// Report of the run.
-    pub report: Report,
+    pub report: RunReport,
     /// Number of settings that the search has run, including the given ones. Settings that are
     /// invalid or cannot be run do not count.
     pub runs: usize,
@@ -25,7 +25,7 @@ pub struct ShrunkRun {
 #[derive(Clone, Debug, PartialEq)]
 pub enum CandidateResult {
     /// The run fails in the way that the caller looks for.
-    Fails(Box<Report>),
+    Fails(Box<RunReport>),
     /// The run does not fail in this way.
     Passes,
     /// The settings cannot be run, with any seed.
@@ -128,7 +128,7 @@ fn resized(settings: &Settings, size: u32) -> Option<Settings> {
         return None;
     }
     let mut small = settings.clone();
-    let custom = &settings.instrumentation.custom;
+    let custom = &settings.monitoring.custom;
     if custom.iter().any(|property| property.inputs().process_identities) {
         return None;
     }
@@ -182,10 +182,10 @@ fn fewer_faults(settings: &Settings) -> Vec<Settings> {
     // Also tries a chance that permits at most one occurrence, with probability ½. The probability
     // is high, because a small run sends only a few messages.
     if settings.network.loss.can_occur() {
-        change(&|small| small.network.loss = Chance::at_most(0.5, 1));
+        change(&|small| small.network.loss = Chance::with_max_occurrences(0.5, 1));
     }
     if settings.network.duplication.can_occur() {
-        change(&|small| small.network.duplication = Chance::at_most(0.5, 1));
+        change(&|small| small.network.duplication = Chance::with_max_occurrences(0.5, 1));
     }
     change(&|small| small.workload.background_traffic = None);
     candidates
@@ -243,12 +243,12 @@ fn plainer(settings: &Settings) -> Vec<Settings> {
     change(&|small| small.time.drift_ppm = 0);
     change(&|small| small.time.step = Distribution::ZERO);
     change(&|small| small.time.gst = 0);
-    let constant = Latency::Same(Distribution::units(1));
-    let coarse = Latency::Same(Distribution::between_units(1, 3));
+    let constant = Latency::Same(Distribution::time_units(1));
+    let coarse = Latency::Same(Distribution::between_time_units(1, 3));
     if settings.network.latency != constant {
         change(&|small| small.network.latency = constant.clone());
         let most = settings.network.latency.max_ticks().unwrap_or(u64::MAX);
-        if most > 3 * TICKS_PER_UNIT {
+        if most > 3 * TICKS_PER_TIME_UNIT {
             change(&|small| small.network.latency = coarse.clone());
         }
     }
@@ -262,10 +262,10 @@ fn plainer(settings: &Settings) -> Vec<Settings> {
                 }
             });
         }
-        if locking.hold != Distribution::units(1) {
+        if locking.hold != Distribution::time_units(1) {
             change(&|small| {
                 if let Some(locking) = &mut small.workload.locking {
-                    locking.hold = Distribution::units(1);
+                    locking.hold = Distribution::time_units(1);
                 }
             });
         }

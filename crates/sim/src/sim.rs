@@ -9,7 +9,7 @@ use tenure_core::{
     Service,
 };
 use tenure_trace::{
-    Header, RecordKind, RecordableProtocol, ServiceCommand, TraceSource, WriteError,
+    Header, RecordKind, RecordableProtocol, ServiceCommand, TraceProducer, WriteError,
 };
 
 use crate::engine::controls::RunControls;
@@ -17,11 +17,11 @@ use crate::engine::run_context::{ProvidedServices, RunContext};
 use crate::engine::user_messages::ClockHooks;
 use crate::engine::world::World;
 use crate::judging::custom_monitor::CustomMonitor;
-use crate::results::report::{EndReason, Report, is_decided};
+use crate::results::report::{EndReason, RunReport, is_decided};
 use crate::settings::configs::ProcessConfigs;
 use crate::settings::error::SettingsError;
 use crate::settings::network_graph::NetworkGraph;
-use crate::settings::{Instrumentation, Settings};
+use crate::settings::{MonitoringSettings, Settings};
 use crate::steer::recorder::TraceRecorder;
 
 /// A protocol, its configuration, and everything else that determines a run.
@@ -142,7 +142,7 @@ impl<P: RecordableProtocol> Simulation<P> {
 
     /// Adds a monitor. The report contains the finding of the monitor under the property name
     /// `property`. Each run starts with a copy of `monitor`. Runs that follow a schedule, such as
-    /// [`Simulation::follow`], do not use the monitor.
+    /// [`Simulation::run_schedule`], do not use the monitor.
     #[must_use]
     pub fn with_monitor<M>(mut self, property: &'static str, monitor: M) -> Self
     where
@@ -152,10 +152,10 @@ impl<P: RecordableProtocol> Simulation<P> {
         self
     }
 
-    /// Returns a copy of the simulation with this instrumentation.
+    /// Returns a copy of the simulation with these monitoring settings.
     #[must_use]
-    pub fn with_instrumentation(&self, instrumentation: Instrumentation) -> Self {
-        let settings = Settings { instrumentation, ..self.settings.clone() };
+    pub fn with_instrumentation(&self, monitoring: MonitoringSettings) -> Self {
+        let settings = Settings { monitoring, ..self.settings.clone() };
         Simulation { settings, ..self.clone() }
     }
 
@@ -169,7 +169,7 @@ impl<P: RecordableProtocol> Simulation<P> {
     /// # Errors
     ///
     /// [`SettingsError`] if the settings are invalid; nothing was run.
-    pub fn run(&self) -> Result<Report, SettingsError> {
+    pub fn run(&self) -> Result<RunReport, SettingsError> {
         self.run_with(RunControls::new())
     }
 
@@ -178,7 +178,7 @@ impl<P: RecordableProtocol> Simulation<P> {
     /// # Errors
     ///
     /// As [`Simulation::run`].
-    pub fn run_with(&self, controls: RunControls<'_>) -> Result<Report, SettingsError> {
+    pub fn run_with(&self, controls: RunControls<'_>) -> Result<RunReport, SettingsError> {
         self.run_recorded(None, controls).map(|(report, ..)| report)
     }
 
@@ -188,7 +188,7 @@ impl<P: RecordableProtocol> Simulation<P> {
     /// # Errors
     ///
     /// As [`Simulation::run`].
-    pub fn run_and_inspect(&self) -> Result<(Report, Vec<P>), SettingsError> {
+    pub fn run_and_inspect(&self) -> Result<(RunReport, Vec<P>), SettingsError> {
         let ran = self.run_recorded(None, RunControls::new());
         ran.map(|(report, processes, _)| (report, processes))
     }
@@ -203,7 +203,7 @@ impl<P: RecordableProtocol> Simulation<P> {
         &self,
         to: impl Write + Send + 'static,
         controls: RunControls<'_>,
-    ) -> Result<Report, RunError> {
+    ) -> Result<RunReport, RunError> {
         self.check_settings()?;
         let (report, _, recorder) = self.run_recorded(Some(self.create_recorder(to)?), controls)?;
         recorder.map_or(Ok(()), TraceRecorder::finish)?;
@@ -250,10 +250,10 @@ impl<P: RecordableProtocol> Simulation<P> {
         &self,
         recorder: Option<TraceRecorder>,
         mut controls: RunControls<'_>,
-    ) -> Result<(Report, Vec<P>, Option<TraceRecorder>), SettingsError> {
+    ) -> Result<(RunReport, Vec<P>, Option<TraceRecorder>), SettingsError> {
         self.check_settings()?;
         let recorder = recorder.or_else(|| {
-            let judged = !self.settings.instrumentation.custom.is_empty();
+            let judged = !self.settings.monitoring.custom.is_empty();
             judged.then(|| {
                 TraceRecorder::without_writer(false)
                     .judging_custom_properties(&self.settings, self.service)
@@ -271,9 +271,9 @@ impl<P: RecordableProtocol> Simulation<P> {
     /// Compares the cost of a run with its bounds and adds the result to the findings of `report`.
     /// Does nothing if the cost has no bounds, if metrics are off, or if the simulation has
     /// scheduled commands.
-    pub(crate) fn judge_cost(&self, report: &mut Report) {
+    pub(crate) fn judge_cost(&self, report: &mut RunReport) {
         // The bounds apply to requests of the workload. Scripted commands have costs of their own.
-        let counted = self.script.is_empty() && self.settings.instrumentation.metrics;
+        let counted = self.script.is_empty() && self.settings.monitoring.metrics;
         let cost_bound = self.cost_bound.as_ref().filter(|_| counted);
         report.findings.extend(cost_bound.map(|cost_bound| report.cost_finding(cost_bound)));
     }
@@ -284,7 +284,7 @@ impl<P: RecordableProtocol> Simulation<P> {
         &self,
         mut world: World<'_, P>,
         ended: EndReason,
-    ) -> (Report, Vec<P>, Option<TraceRecorder>) {
+    ) -> (RunReport, Vec<P>, Option<TraceRecorder>) {
         world.finish_measurements();
         let (mut run, processes, monitors) = world.into_parts();
         // A run that was cut short has no end record in its trace, because a reader of the trace
@@ -294,7 +294,7 @@ impl<P: RecordableProtocol> Simulation<P> {
             run.trace_group(RecordKind::End);
         }
         let mut recorder = run.tracer.recorder.take();
-        let mut report = Report::from_run(self.name.clone(), run, ended, decided);
+        let mut report = RunReport::from_run(self.name.clone(), run, ended, decided);
         let judged = recorder.as_mut().map(|it| it.finish_custom_judging(decided));
         report.findings.extend(judged.into_iter().flatten());
         for monitor in monitors {
@@ -313,11 +313,11 @@ impl<P: RecordableProtocol> Simulation<P> {
     }
 
     pub(crate) fn trace_header(&self) -> Header {
-        let (size, instrumentation) = (self.settings.size, &self.settings.instrumentation);
+        let (size, monitoring) = (self.settings.size, &self.settings.monitoring);
         let most_bypass = self.settings.bypass_bounds().into_iter().min();
-        let promises = instrumentation.properties.iter().flatten();
+        let promises = monitoring.properties.iter().flatten();
         let carried = self.settings.network.graph.as_ref().map(NetworkGraph::graph);
-        let links = instrumentation.allowed_links.as_ref();
+        let links = monitoring.allowed_links.as_ref();
         let graph = carried.or_else(|| links.and_then(LinksOnly::graph));
         // Omits promises about the number of messages. The simulator itself judges these promises,
         // because a reader of the trace judges only events.
@@ -325,8 +325,8 @@ impl<P: RecordableProtocol> Simulation<P> {
             promises.filter(|promise| promise.required_input() != RequiredInput::Messages);
         let promises = promises.map(|promise| promise.name().to_owned());
         Header {
-            fenced: instrumentation.fenced,
-            most_inside: instrumentation.most_inside,
+            fenced: monitoring.fenced,
+            max_inside: monitoring.max_inside,
             ranks: Some(self.settings.ranks.to_vec()),
             promises: promises.collect(),
             most_bypass,
@@ -334,7 +334,7 @@ impl<P: RecordableProtocol> Simulation<P> {
             seed: Some(self.settings.seed),
             replay: self.replay.clone(),
             graph: graph.map(|graph| graph.as_ref().into()),
-            ..Header::new(self.name.clone(), self.service, size, TraceSource::Simulator)
+            ..Header::new(self.name.clone(), self.service, size, TraceProducer::Simulator)
         }
     }
 }
@@ -376,12 +376,12 @@ where
         let card: Card = P::card(configs.of(ProcessId(0)), settings.size);
         settings.check_against(&card)?;
         let mut settings = settings.with_card_defaults(&card);
-        if let Some(service_time) = P::max_service_time(configs.of(ProcessId(0)), settings.size) {
+        if let Some(service_time) = P::max_waiting_time(configs.of(ProcessId(0)), settings.size) {
             let default = settings.limits.stall_timeout(settings.size, &settings.network);
             let timeout = default.max(service_time.saturating_mul(2));
             settings.limits.stall_timeout.get_or_insert(timeout);
         }
-        let cost_bound = settings.cost_exemption(&card).is_none().then(|| {
+        let cost_bound = settings.cost_check_skip_reason(&card).is_none().then(|| {
             let workload = settings
                 .workload_kind(card.service, false)
                 .filter(|_| settings.allows_prediction(&card));

@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 
 use allocation_counter::{AllocationInfo, measure};
 use common::{Extrema, Permission, Ring, Rule};
-use tenure_algorithms::agreement::{RaftLog, raft_log};
+use tenure_algorithms::agreement::{RaftReplica, raft_log};
 use tenure_core::service::log::{self, Payload};
 use tenure_core::{ConstantEnvironment, EffectBuffer, Group, Input, ProcessId, Protocol, Rank};
 use tenure_sim::{
@@ -42,7 +42,7 @@ fn ranks(ids: &[u32]) -> Vec<Rank> {
 fn endless(size: u32) -> Settings {
     let mut settings = Settings::new(size);
     settings.workload = Workload::entries(1_000_000);
-    settings.network.latency = Distribution::between_units(1, 5).into();
+    settings.network.latency = Distribution::between_time_units(1, 5).into();
     settings
 }
 
@@ -52,14 +52,14 @@ fn warm_run_allocates_nothing() {
         assert_eq!(long.count_total, short.count_total, "{what}: {short:?}, {long:?}");
     };
     let mut permission = endless(8);
-    permission.instrumentation.order_check = GroupSizeCondition::Never;
+    permission.monitoring.order_check = GroupSizeCondition::Never;
     permission.network.duplication = Chance::with_probability(0.01);
     permission.time.drift_ppm = 100;
     let run = |events| allocated::<Permission>(Rule::Stamps, &permission, events);
     same(run(200_000), run(600_000), "permission of all");
     let mut ring = endless(8);
     ring.network.order = Some(tenure_core::ChannelOrder::Fifo);
-    ring.instrumentation.order_check = GroupSizeCondition::Never;
+    ring.monitoring.order_check = GroupSizeCondition::Never;
     let run = |events| allocated::<Ring>((), &ring, events);
     same(run(200_000), run(600_000), "the token ring");
 }
@@ -68,7 +68,7 @@ fn warm_run_allocates_nothing() {
 fn allocation_test_can_fail() {
     // The monitors of order copy a vector clock at each request, so longer runs allocate more.
     let mut clocked = endless(4);
-    clocked.instrumentation.order_check = GroupSizeCondition::Always;
+    clocked.monitoring.order_check = GroupSizeCondition::Always;
     let run = |events| allocated::<Permission>(Rule::Stamps, &clocked, events).count_total;
     assert!(run(60_000) > run(20_000));
 }
@@ -102,7 +102,7 @@ fn large_ring_matches_theory() {
     let mut settings = Settings::new(size);
     settings.ranks = ranks(&ids).into();
     settings.workload = Workload::elect_by_all();
-    settings.network.latency = Distribution::between_units(1, 2).into();
+    settings.network.latency = Distribution::between_time_units(1, 2).into();
     settings.network.order = Some(tenure_core::ChannelOrder::Fifo);
     let report = Simulation::<Extrema>::new(ProcessConfigs::Each(ids), settings).run().unwrap();
     assert_eq!(report.metrics.sent, expected);
@@ -122,16 +122,17 @@ fn stop_flag_interrupts_initial_requests() {
 
 /// A group with a replicated log whose first process leads. Links deliver messages in order.
 struct LogGroup {
-    processes: Vec<RaftLog>,
-    batch: EffectBuffer<RaftLog, ConstantEnvironment>,
+    processes: Vec<RaftReplica>,
+    batch: EffectBuffer<RaftReplica, ConstantEnvironment>,
     under_way: VecDeque<(ProcessId, ProcessId, raft_log::Message)>,
 }
 
 impl LogGroup {
     fn led(size: u32) -> Self {
         let mut batch = EffectBuffer::default();
-        let config = raft_log::Config::plain(size, 1);
-        let boot = |me| RaftLog::boot(Group::new(ProcessId(me), size), &config, None, &mut batch);
+        let config = raft_log::Config::with_defaults(size, 1);
+        let boot =
+            |me| RaftReplica::boot(Group::new(ProcessId(me), size), &config, None, &mut batch);
         let processes = (0..size).map(boot).collect();
         batch.clear();
         let mut group = LogGroup { processes, batch, under_way: VecDeque::new() };
@@ -146,14 +147,14 @@ impl LogGroup {
         self.input(Input::Command(log::Command::Append { ticket: 1, payload }));
     }
 
-    fn input(&mut self, input: Input<RaftLog>) {
+    fn input(&mut self, input: Input<RaftReplica>) {
         self.step(ProcessId(0), input);
         while let Some((from, to, message)) = self.under_way.pop_front() {
             self.step(to, Input::Message { from, message });
         }
     }
 
-    fn step(&mut self, at: ProcessId, input: Input<RaftLog>) {
+    fn step(&mut self, at: ProcessId, input: Input<RaftReplica>) {
         self.processes[at.index()].step(input, &mut self.batch);
         let messages = self.batch.messages.drain(..);
         self.under_way.extend(messages.map(|(to, message)| (at, to, message)));

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use allocation_counter::{AllocationInfo, measure};
 use tenure_store::{
-    Command, Enqueue, KeySpan, LockMode, LogPosition, Put, Store, StoreLimits, WatcherIndex,
+    AcquireLock, Command, KeySpan, LockMode, LogPosition, Put, Store, StoreLimits, WatcherIndex,
 };
 
 /// Number of objects of each kind: keys, leases, claims and watchers.
@@ -77,7 +77,8 @@ fn main() {
     report("a lease", &info);
     let enqueue = |lease: u64| {
         let name = format!("locks/{lease:06}").into_bytes().into();
-        Command::Enqueue(Enqueue { name, lease, mode: LockMode::Exclusive, value: b"".into() })
+        let value = b"".into();
+        Command::AcquireLock(AcquireLock { name, lease, mode: LockMode::Exclusive, value })
     };
     let info = measure(|| (1..=COUNT).for_each(|lease| leases.apply(enqueue(lease))));
     report("a claim on a lock of its own, beside its lease", &info);
@@ -87,7 +88,7 @@ fn main() {
     (1..=COUNT).for_each(|lease| queue.apply(grant(lease)));
     let enqueue = |lease: u64| {
         let (name, value) = (b"lock".into(), b"".into());
-        Command::Enqueue(Enqueue { name, lease, mode: LockMode::Exclusive, value })
+        Command::AcquireLock(AcquireLock { name, lease, mode: LockMode::Exclusive, value })
     };
     let info = measure(|| (1..=COUNT).for_each(|lease| queue.apply(enqueue(lease))));
     report("a claim in one queue, beside its lease", &info);

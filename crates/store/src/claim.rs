@@ -81,9 +81,9 @@ impl From<LockMode> for AccessMode {
     }
 }
 
-/// Returns the key that [`Command::Enqueue`](crate::Command::Enqueue) gives to a claim: `name/HEX`,
-/// followed by the suffix of the mode. `HEX` is the lease in hexadecimal digits. The keys of claims
-/// that clients write themselves may have a number between `HEX` and the suffix.
+/// Returns the key that [`Command::AcquireLock`](crate::Command::AcquireLock) gives to a claim:
+/// `name/HEX`, followed by the suffix of the mode. `HEX` is the lease in hexadecimal digits. The
+/// keys of claims that clients write themselves may have a number between `HEX` and the suffix.
 pub fn claim_key(name: &[u8], lease: LeaseId, mode: LockMode) -> Bytes {
     let segment = format!("/{lease:x}{}", AccessMode::from(mode).claim_name_suffix());
     Bytes::from([name, segment.as_bytes()].concat())
@@ -122,7 +122,7 @@ pub(crate) fn parse_claim_key(key: &[u8]) -> Option<ParsedClaimKey<'_>> {
 }
 
 /// Returns the claim that a key represents. `None` if the key is not a claim.
-pub fn claim_of(kv: &KeyValue) -> Option<Claim> {
+pub fn claim_from_key_value(kv: &KeyValue) -> Option<Claim> {
     let ParsedClaimKey { name, lease, mode } =
         parse_claim_key(&kv.key).filter(|parsed| parsed.lease == kv.lease)?;
     let (name, key) = (Bytes::from(name), kv.key.clone());
@@ -141,10 +141,10 @@ mod tests {
             for name in [&b"jobs/nightly"[..], b"", b"\xff"] {
                 let key = claim_key(name, 0x1a2b, mode);
                 let kv = KeyValue { key, create_revision: 7, lease: 0x1a2b, ..KeyValue::default() };
-                let claim = claim_of(&kv).expect("a claim");
+                let claim = claim_from_key_value(&kv).expect("a claim");
                 assert_eq!((&claim.name[..], claim.mode, claim.fence), (name, mode, 7));
-                assert_eq!(claim_of(&KeyValue { lease: 0x1a2c, ..kv.clone() }), None);
-                assert_eq!(claim_of(&KeyValue { lease: 0, ..kv }), None);
+                assert_eq!(claim_from_key_value(&KeyValue { lease: 0x1a2c, ..kv.clone() }), None);
+                assert_eq!(claim_from_key_value(&KeyValue { lease: 0, ..kv }), None);
             }
         }
         for (number, is_claim) in

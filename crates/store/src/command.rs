@@ -50,7 +50,7 @@ pub enum Command {
         /// leases that exists.
         term: u64,
         /// Leases that have expired.
-        leases: Vec<LeaseExpiry>,
+        leases: Vec<ExpiredLease>,
     },
     /// Records the remaining times of leases, so that a new leader continues with these times and
     /// not with the full TTLs.
@@ -63,7 +63,7 @@ pub enum Command {
     },
     /// Renews a lease, and adds its claim to the queue of a lock or an election. If the claim
     /// exists, it keeps its place in the queue and only its value changes.
-    Enqueue(Enqueue),
+    AcquireLock(AcquireLock),
     /// Changes users and roles.
     Access(AccessChange),
     /// Activates or clears an alarm.
@@ -73,7 +73,7 @@ pub enum Command {
 /// A lease that has expired, in a [`Command::Expire`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct LeaseExpiry {
+pub struct ExpiredLease {
     /// Id of the lease.
     pub lease: LeaseId,
     /// Value of [`Lease::renewal_index`](crate::Lease::renewal_index) when the leader detected the
@@ -202,10 +202,11 @@ pub enum ComparedAttribute {
     Lease(i64),
 }
 
-/// Command that adds a claim to the queue of a lock or an election, as in [`Command::Enqueue`].
+/// Command that adds a claim to the queue of a lock or an election, as in [`Command::AcquireLock`].
+/// The command does not wait until the claim holds the lock.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Enqueue {
+pub struct AcquireLock {
     /// Name of the lock or election, with at most [`MAX_NAME_SLASHES`](crate::MAX_NAME_SLASHES)
     /// slashes.
     pub name: Bytes,

@@ -15,15 +15,15 @@ const WITHOUT_ALARMS: &[u8; 8] = b"tnstore\x03";
 
 /// Error: the bytes are not a complete snapshot, or the version of their format is unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DamagedSnapshot;
+pub struct SnapshotDecodeError;
 
-impl fmt::Display for DamagedSnapshot {
+impl fmt::Display for SnapshotDecodeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("damaged snapshot, or written by an unsupported version")
     }
 }
 
-impl core::error::Error for DamagedSnapshot {}
+impl core::error::Error for SnapshotDecodeError {}
 
 impl Snapshot {
     /// Encodes the snapshot. Equal stores have equal encodings.
@@ -33,9 +33,9 @@ impl Snapshot {
 }
 
 /// Decodes a store. Returns an error if further bytes follow the store.
-fn decode_whole(body: &[u8]) -> Result<Store, DamagedSnapshot> {
-    let (store, rest) = postcard::take_from_bytes(body).map_err(|_| DamagedSnapshot)?;
-    if rest.is_empty() { Ok(store) } else { Err(DamagedSnapshot) }
+fn decode_whole(body: &[u8]) -> Result<Store, SnapshotDecodeError> {
+    let (store, rest) = postcard::take_from_bytes(body).map_err(|_| SnapshotDecodeError)?;
+    if rest.is_empty() { Ok(store) } else { Err(SnapshotDecodeError) }
 }
 
 impl Store {
@@ -43,13 +43,13 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`DamagedSnapshot`] if the bytes are not a snapshot of one of these versions, or if further
-    /// bytes follow the snapshot.
-    pub fn decode(bytes: &[u8]) -> Result<Self, DamagedSnapshot> {
+    /// [`SnapshotDecodeError`] if the bytes are not a snapshot of one of these versions, or if
+    /// further bytes follow the snapshot.
+    pub fn decode_snapshot(bytes: &[u8]) -> Result<Self, SnapshotDecodeError> {
         if let Some(body) = bytes.strip_prefix(MAGIC) {
             return decode_whole(body);
         }
-        let body = bytes.strip_prefix(WITHOUT_ALARMS).ok_or(DamagedSnapshot)?;
+        let body = bytes.strip_prefix(WITHOUT_ALARMS).ok_or(SnapshotDecodeError)?;
         // The zero byte is the encoding of an empty set of alarms.
         decode_whole(&[body, &[0]].concat())
     }
@@ -70,6 +70,6 @@ mod tests {
         let bytes = store.snapshot().encode();
         let body = bytes.strip_prefix(MAGIC).and_then(|body| body.strip_suffix(&[0]));
         let body = body.expect("a snapshot without alarms");
-        assert_eq!(Store::decode(&[&WITHOUT_ALARMS[..], body].concat()), Ok(store));
+        assert_eq!(Store::decode_snapshot(&[&WITHOUT_ALARMS[..], body].concat()), Ok(store));
     }
 }

@@ -38,16 +38,16 @@ mod txn;
 mod validation;
 mod watch;
 
-pub use access::{AccessChange, AccessControl, Permission, Principal, ROOT, User};
+pub use access::{AccessChange, AccessControl, Permission, Principal, ROOT_NAME, User};
 pub use alarm::{Alarm, AlarmChange};
 pub use bytes::Bytes;
-pub use claim::{Claim, LockMode, MAX_NAME_SLASHES, claim_key, claim_of};
+pub use claim::{Claim, LockMode, MAX_NAME_SLASHES, claim_from_key_value, claim_key};
 pub use command::{
-    Command, Compare, CompareRelation, ComparedAttribute, Delete, Enqueue, LeaseCheckpoint,
-    LeaseExpiry, Put, Txn, TxnOperation,
+    AcquireLock, Command, Compare, CompareRelation, ComparedAttribute, Delete, ExpiredLease,
+    LeaseCheckpoint, Put, Txn, TxnOperation,
 };
 #[cfg(feature = "snapshot")]
-pub use encoding::DamagedSnapshot;
+pub use encoding::SnapshotDecodeError;
 pub use error::{Code, Error};
 pub use history::StoreLimits;
 pub use kv::{Event, EventKind, KeyValue};
@@ -58,7 +58,7 @@ pub use outcome::{
 };
 pub use queue::LockQueue;
 pub use range::{RangeRead, RangeResult, SortOrder, SortTarget};
-pub use read::PendingRead;
+pub use read::CollectedRead;
 #[cfg(feature = "serde")]
 pub use snapshot::Snapshot;
 pub use span::KeySpan;

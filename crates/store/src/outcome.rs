@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::kv::{Event, KeyValue};
 use crate::lease::LeaseId;
 use crate::range::RangeResult;
-use crate::read::PendingRead;
+use crate::read::CollectedRead;
 
 /// Outcome of a command: the result for the client that sent it, the notifications for other
 /// clients, and the changes of leases.
@@ -53,7 +53,7 @@ pub enum LeaseChange {
         lease: LeaseId,
         /// Term of the leader that detected the expiry.
         term: u64,
-        /// Value of [`LeaseExpiry::renewal_index`](crate::LeaseExpiry::renewal_index) in the log
+        /// Value of [`ExpiredLease::renewal_index`](crate::ExpiredLease::renewal_index) in the log
         /// entry of the rejected expiry.
         renewal_index: u64,
     },
@@ -67,7 +67,7 @@ pub enum CommandResult {
     /// Keys were deleted.
     Delete(DeleteResult),
     /// A transaction was run.
-    Txn(TxnResult<PendingRead>),
+    Txn(TxnResult<CollectedRead>),
     /// The history was compacted.
     Compacted,
     /// A lease was granted.
@@ -126,7 +126,7 @@ pub struct DeleteResult {
     pub prev: Vec<Arc<KeyValue>>,
 }
 
-/// Result of a transaction. The result of each read is a [`PendingRead`] until
+/// Result of a transaction. The result of each read is a [`CollectedRead`] until
 /// [`TxnResult::finish`] completes it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TxnResult<R = RangeResult> {
@@ -154,11 +154,11 @@ pub enum TxnOperationResult<R = RangeResult> {
     Txn(TxnResult<R>),
 }
 
-impl TxnResult<PendingRead> {
+impl TxnResult<CollectedRead> {
     /// Returns the number of keys and events that [`TxnResult::finish`] must process for all reads
     /// of the transaction.
     pub fn unprocessed_item_count(&self) -> usize {
-        let work = |result: &TxnOperationResult<PendingRead>| match result {
+        let work = |result: &TxnOperationResult<CollectedRead>| match result {
             TxnOperationResult::Range(read) => read.unprocessed_item_count(),
             TxnOperationResult::Txn(txn) => txn.unprocessed_item_count(),
             TxnOperationResult::Put(_) | TxnOperationResult::Delete(_) => 0,
@@ -166,12 +166,15 @@ impl TxnResult<PendingRead> {
         self.results.iter().map(work).sum()
     }
 
-    /// Completes the results of the reads. Only [`Store::collect_txn`](crate::Store::collect_txn)
-    /// and [`Store::apply`](crate::Store::apply) need the store. This method does not, so the store
-    /// may change in the meantime.
+    /// Completes the results of the reads. Only
+    /// [`Store::collect_read_only_txn`](crate::Store::collect_read_only_txn) and
+    /// [`Store::apply`](crate::Store::apply) need the store. This method does not, so the store may
+    /// change in the meantime.
     pub fn finish(self) -> TxnResult {
         let finish = |result| match result {
-            TxnOperationResult::Range(read) => TxnOperationResult::Range(PendingRead::finish(read)),
+            TxnOperationResult::Range(read) => {
+                TxnOperationResult::Range(CollectedRead::finish(read))
+            }
             TxnOperationResult::Put(put) => TxnOperationResult::Put(put),
             TxnOperationResult::Delete(delete) => TxnOperationResult::Delete(delete),
             TxnOperationResult::Txn(txn) => TxnOperationResult::Txn(txn.finish()),

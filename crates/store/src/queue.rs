@@ -20,7 +20,7 @@ use alloc::vec::Vec;
 use tenure_session::{AccessMode, HolderSummary};
 
 use crate::bytes::Bytes;
-use crate::claim::{Claim, LockMode, claim_of, parse_claim_key, queue_names_of};
+use crate::claim::{Claim, LockMode, claim_from_key_value, parse_claim_key, queue_names_of};
 use crate::kv::{Event, EventKind, KeyValue};
 use crate::span::KeySpan;
 
@@ -92,7 +92,7 @@ impl LockQueues {
         keys_in_span: impl Fn(&KeySpan) -> I,
         changes: &mut LockQueueUpdate,
     ) {
-        if let (EventKind::Put, Some(claim)) = (kind, claim_of(kv))
+        if let (EventKind::Put, Some(claim)) = (kind, claim_from_key_value(kv))
             && !self.0.contains_key(&claim.name)
         {
             let mut queue = LockQueue::default();

@@ -21,7 +21,8 @@ pub struct RangeRead {
     pub order: SortOrder,
     /// Attribute by which the result is sorted, in the order `order`.
     pub target: SortTarget,
-    /// True if the keys of the result must have empty values.
+    /// True if the read returns the keys without their values. All values in the result are then
+    /// empty.
     pub keys_only: bool,
     /// True to return only the number of keys in the span.
     pub count_only: bool,
@@ -88,7 +89,7 @@ pub struct RangeResult {
 
 impl RangeRead {
     /// Creates a read of these keys at the current revision.
-    pub fn of(span: KeySpan) -> Self {
+    pub fn at_current_revision(span: KeySpan) -> Self {
         RangeRead { span, ..RangeRead::default() }
     }
 

@@ -13,23 +13,23 @@ use crate::span::KeySpan;
 use crate::store::Store;
 use crate::validation::check_first_key_not_empty;
 
-/// A read whose keys have been copied from the store. [`PendingRead::finish`] computes the result
+/// A read whose keys have been copied from the store. [`CollectedRead::finish`] computes the result
 /// without the store, so the caller may release its lock on the store first.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct PendingRead {
+pub struct CollectedRead {
     range: RangeRead,
     revision: u64,
     kvs: Vec<Arc<KeyValue>>,
     /// Number of keys in the span of the read. 0 for a read of a past revision, because
-    /// [`PendingRead::finish`] counts these keys.
+    /// [`CollectedRead::finish`] counts these keys.
     count: usize,
     /// Events after the requested revision that concern the span of the read. The read must undo
     /// these events. `None` for a read of the current revision.
     later: Option<Vec<Event>>,
 }
 
-impl PendingRead {
-    /// Returns the number of keys and events that [`PendingRead::finish`] must process.
+impl CollectedRead {
+    /// Returns the number of keys and events that [`CollectedRead::finish`] must process.
     pub fn unprocessed_item_count(&self) -> usize {
         self.kvs.len() + self.later.as_ref().map_or(0, Vec::len)
     }
@@ -37,7 +37,7 @@ impl PendingRead {
     /// Computes the result from the data that [`Store::collect_range`] collected. The store may
     /// have changed since then.
     pub fn finish(self) -> RangeResult {
-        let PendingRead { range, revision, kvs, count, later } = self;
+        let CollectedRead { range, revision, kvs, count, later } = self;
         let Some(later) = later else { return range.build_result(kvs, count, revision) };
         let kvs = undo_events(&kvs, &later);
         let count = kvs.len();
@@ -65,18 +65,18 @@ impl Store {
     ///
     /// The errors of [`Store::collect_range`].
     pub fn range(&self, range: &RangeRead) -> Result<RangeResult, Error> {
-        self.collect_range(range).map(PendingRead::finish)
+        self.collect_range(range).map(CollectedRead::finish)
     }
 
-    /// Performs the part of a read that needs access to the store. [`PendingRead::finish`] performs
-    /// the rest.
+    /// Performs the part of a read that needs access to the store. [`CollectedRead::finish`]
+    /// performs the rest.
     ///
     /// # Errors
     ///
     /// [`Error::EmptyKey`] if the first key of the span is empty. [`Error::Compacted`] if the
     /// history does not contain the requested revision any more. [`Error::FutureRevision`] if the
     /// requested revision does not exist yet.
-    pub fn collect_range(&self, range: &RangeRead) -> Result<PendingRead, Error> {
+    pub fn collect_range(&self, range: &RangeRead) -> Result<CollectedRead, Error> {
         check_first_key_not_empty(&range.span)?;
         self.history.check_revision_readable(range.revision, self.revision)?;
         Ok(self.collect_keys(range, &[]))
@@ -97,14 +97,14 @@ impl Store {
 
     /// Collects the keys of a read. `own_events` contains the events that the running command has
     /// caused so far. It is empty if the read is not part of a command that changes the store.
-    pub(crate) fn collect_keys(&self, range: &RangeRead, own_events: &[Event]) -> PendingRead {
+    pub(crate) fn collect_keys(&self, range: &RangeRead, own_events: &[Event]) -> CollectedRead {
         let revision = self.revision + u64::from(!own_events.is_empty());
         let span = || Store::keys_in_span(&self.keys, &range.span);
         if range.revision > 0 && range.revision < revision {
             let later = self.history.events_since(range.revision + 1).chain(own_events);
             let later = later.filter(|event| range.span.contains(&event.kv.key)).cloned().collect();
             let (range, kvs) = (range.clone(), span().cloned().collect());
-            return PendingRead { range, revision, kvs, count: 0, later: Some(later) };
+            return CollectedRead { range, revision, kvs, count: 0, later: Some(later) };
         }
         if let Some(reading) = self.read_queue(range, revision) {
             return reading;
@@ -118,13 +118,13 @@ impl Store {
         };
         let kvs: Vec<_> = span().take(max_keys).cloned().collect();
         let count = if max_keys == usize::MAX { kvs.len() } else { span().count() };
-        PendingRead { range: range.clone(), revision, kvs, count, later: None }
+        CollectedRead { range: range.clone(), revision, kvs, count, later: None }
     }
 
     /// Serves a read of the oldest or newest keys of a queue from its [`LockQueue`], without a scan
     /// of all its keys. Such reads are frequent, because each waiting client sends one. Returns
     /// `None` if the read is of another kind or the queue does not exist.
-    fn read_queue(&self, range: &RangeRead, revision: u64) -> Option<PendingRead> {
+    fn read_queue(&self, range: &RangeRead, revision: u64) -> Option<CollectedRead> {
         let RangeRead { limit, order, max_create_revision, .. } = range;
         let queue = self.queue_for_range(range)?;
         let all = queue.keys(*max_create_revision).filter_map(|key| self.keys.get(key));
@@ -133,7 +133,7 @@ impl Store {
             SortOrder::None | SortOrder::Ascend => first_with_ties(all, max_keys),
             SortOrder::Descend => first_with_ties(all.rev(), max_keys),
         };
-        Some(PendingRead { range: range.clone(), revision, kvs, count: queue.len(), later: None })
+        Some(CollectedRead { range: range.clone(), revision, kvs, count: queue.len(), later: None })
     }
 
     /// Returns the queue of a lock or election, if `range` reads the oldest or newest keys of this

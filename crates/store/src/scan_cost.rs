@@ -69,9 +69,10 @@ mod tests {
     fn ranges_and_past_reads_are_not_single_key_reads() {
         let read =
             |range: RangeRead| Txn { success: vec![TxnOperation::Range(range)], ..Txn::default() };
-        let one = read(RangeRead::of(KeySpan::single("a")));
-        let past = read(RangeRead { revision: 1, ..RangeRead::of(KeySpan::single("a")) });
-        let many = read(RangeRead::of(KeySpan::prefix("a")));
+        let one = read(RangeRead::at_current_revision(KeySpan::single("a")));
+        let past =
+            read(RangeRead { revision: 1, ..RangeRead::at_current_revision(KeySpan::single("a")) });
+        let many = read(RangeRead::at_current_revision(KeySpan::prefix("a")));
         let nested =
             |txn: &Txn| Txn { failure: vec![TxnOperation::Txn(txn.clone())], ..Txn::default() };
         assert!(one.reads_single_keys_only() && nested(&one).reads_single_keys_only());

@@ -9,7 +9,7 @@
 //! key of 13 bytes with a value of 24 bytes. The constants count 357 bytes for this key.
 
 use crate::claim::{claim_key, parse_claim_key, queue_names_of};
-use crate::command::{Command, Enqueue, Put, Txn, TxnOperation};
+use crate::command::{AcquireLock, Command, Put, Txn, TxnOperation};
 use crate::kv::KeyValue;
 use crate::lease::LeaseId;
 use crate::store::Store;
@@ -52,14 +52,14 @@ fn key_size(key: &[u8], value: &[u8], lease: LeaseId) -> usize {
 impl Store {
     /// Returns the number of bytes that the quota counts for all keys, leases and queues in the
     /// store.
-    pub fn quota_size(&self) -> usize {
+    pub fn quota_usage(&self) -> usize {
         self.key_bytes + self.leases.0.len() * LEASE_BYTES + self.queues.queue_count() * QUEUE_BYTES
     }
 }
 
 impl Command {
     /// Returns an estimate of the number of bytes by which the command increases
-    /// [`Store::quota_size`]. Returns 0 for commands that put no key and grant no lease.
+    /// [`Store::quota_usage`]. Returns 0 for commands that put no key and grant no lease.
     ///
     /// The estimate includes the full size of a put, even if the put replaces a value. For each put
     /// of a claim, it includes a new queue, even if the queue exists. For a transaction, it
@@ -69,7 +69,7 @@ impl Command {
             Command::Put(put) => put.estimated_growth(),
             Command::Txn(txn) => txn.estimated_growth(),
             Command::Grant { .. } => LEASE_BYTES,
-            Command::Enqueue(Enqueue { name, lease, mode, value }) => {
+            Command::AcquireLock(AcquireLock { name, lease, mode, value }) => {
                 QUEUE_BYTES + key_size(&claim_key(name, *lease, *mode), value, *lease)
             }
             Command::Delete(_)

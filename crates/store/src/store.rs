@@ -6,8 +6,8 @@ use alloc::sync::Arc;
 use crate::access::{AccessControl, Principal};
 use crate::alarm::{ActiveAlarms, Alarm};
 use crate::bytes::Bytes;
-use crate::claim::{Claim, LockMode, claim_key, claim_of};
-use crate::command::{Command, Enqueue, LeaseCheckpoint, LeaseExpiry, Put};
+use crate::claim::{Claim, LockMode, claim_from_key_value, claim_key};
+use crate::command::{AcquireLock, Command, ExpiredLease, LeaseCheckpoint, Put};
 use crate::error::Error;
 use crate::history::{EventHistory, StoreLimits};
 use crate::kv::KeyValue;
@@ -44,7 +44,7 @@ pub struct Store {
     pub(crate) revision: u64,
     pub(crate) keys: BTreeMap<Bytes, Arc<KeyValue>>,
     /// Number of bytes that the quota counts for `keys`. This number is a part of
-    /// [`Store::quota_size`], and can be derived from `keys`.
+    /// [`Store::quota_usage`], and can be derived from `keys`.
     pub(crate) key_bytes: usize,
     pub(crate) history: EventHistory,
     pub(crate) leases: Leases,
@@ -299,7 +299,7 @@ impl NextRevision<'_> {
                 }
                 Ok(CommandResult::Checkpointed)
             }
-            Command::Enqueue(enqueue) => self.enqueue(&enqueue),
+            Command::AcquireLock(enqueue) => self.enqueue(&enqueue),
             Command::Access(change) => Arc::make_mut(&mut self.store.access)
                 .apply(change)
                 .map(|()| CommandResult::AccessChanged),
@@ -349,7 +349,7 @@ impl NextRevision<'_> {
     /// continues. The lease continues if it was renewed after the leader detected the expiry. The
     /// lease also continues if `term` differs from the term of the log entry that contains this
     /// command.
-    fn expire(&mut self, term: u64, &LeaseExpiry { lease, renewal_index }: &LeaseExpiry) -> bool {
+    fn expire(&mut self, term: u64, &ExpiredLease { lease, renewal_index }: &ExpiredLease) -> bool {
         let Some(known) = self.store.leases.0.get(&lease) else { return false };
         if term == self.store.applied.term && known.renewal_index <= renewal_index {
             return self.end_lease(lease);
@@ -380,7 +380,7 @@ impl NextRevision<'_> {
 
     fn enqueue(
         &mut self,
-        Enqueue { name, lease, mode, value }: &Enqueue,
+        AcquireLock { name, lease, mode, value }: &AcquireLock,
     ) -> Result<CommandResult, Error> {
         let Some(ttl) = self.store.leases.0.get(lease).map(|lease| lease.ttl) else {
             return Err(Error::LeaseNotFound);
@@ -399,7 +399,7 @@ impl NextRevision<'_> {
             let (key, value) = (key.clone(), value.clone());
             self.put(&Put { key, value, lease: *lease, ..Put::default() });
         }
-        let claim = self.store.keys.get(&key).and_then(|kv| claim_of(kv));
+        let claim = self.store.keys.get(&key).and_then(|kv| claim_from_key_value(kv));
         let claim = claim.expect("the key of a claim is a claim");
         Ok(CommandResult::Enqueued { claim, holds_lock: false })
     }

@@ -15,7 +15,7 @@ use crate::outcome::{
 };
 use crate::queue::LockQueueUpdate;
 use crate::range::RangeRead;
-use crate::read::PendingRead;
+use crate::read::CollectedRead;
 use crate::size::quota_key_size;
 use crate::span::KeySpan;
 use crate::store::Store;
@@ -122,7 +122,7 @@ impl<'a> NextRevision<'a> {
         self.record(Event { kind: EventKind::Delete, kv, prev: Some(previous.clone()) });
     }
 
-    pub(crate) fn run_txn(&mut self, txn: &Txn) -> Result<TxnResult<PendingRead>, Error> {
+    pub(crate) fn run_txn(&mut self, txn: &Txn) -> Result<TxnResult<CollectedRead>, Error> {
         let mut outcomes = Vec::new();
         evaluate_compares(self.store, txn, &mut outcomes);
         let mut names = BTreeSet::new();
@@ -136,7 +136,7 @@ impl<'a> NextRevision<'a> {
         &mut self,
         txn: &Txn,
         outcomes: &mut impl Iterator<Item = bool>,
-    ) -> TxnResult<PendingRead> {
+    ) -> TxnResult<CollectedRead> {
         let succeeded = outcomes.next().unwrap_or(false);
         let mut results = Vec::new();
         for operation in selected_branch(txn, succeeded) {
@@ -166,7 +166,7 @@ impl Store {
     /// # Panics
     ///
     /// If the selected branch contains a write. The caller must check [`Txn::is_read_only`].
-    pub fn collect_txn(&self, txn: &Txn) -> Result<TxnResult<PendingRead>, Error> {
+    pub fn collect_read_only_txn(&self, txn: &Txn) -> Result<TxnResult<CollectedRead>, Error> {
         txn.validate(self.limits.max_operations)?;
         let mut outcomes = Vec::new();
         evaluate_compares(self, txn, &mut outcomes);
@@ -174,7 +174,11 @@ impl Store {
         Ok(self.run(txn, &mut outcomes.into_iter()))
     }
 
-    fn run(&self, txn: &Txn, outcomes: &mut impl Iterator<Item = bool>) -> TxnResult<PendingRead> {
+    fn run(
+        &self,
+        txn: &Txn,
+        outcomes: &mut impl Iterator<Item = bool>,
+    ) -> TxnResult<CollectedRead> {
         let succeeded = outcomes.next().unwrap_or(false);
         let execute = |operation: &TxnOperation| match operation {
             TxnOperation::Range(range) => TxnOperationResult::Range(self.collect_keys(range, &[])),

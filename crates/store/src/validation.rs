@@ -29,7 +29,7 @@ impl Command {
             Command::Put(put) => put.validate(),
             Command::Delete(delete) => check_first_key_not_empty(&delete.span),
             Command::Txn(txn) => txn.validate(max_operations),
-            Command::Enqueue(enqueue) if !is_valid_name(&enqueue.name) => Err(Error::NameTooDeep),
+            Command::AcquireLock(it) if !is_valid_name(&it.name) => Err(Error::NameTooDeep),
             _ => Ok(()),
         }
     }
@@ -299,7 +299,7 @@ mod tests {
 
     #[test]
     fn nested_operations_share_one_limit() {
-        let read = || TxnOperation::Range(RangeRead::of(KeySpan::single("a")));
+        let read = || TxnOperation::Range(RangeRead::at_current_revision(KeySpan::single("a")));
         let txn = |success| Txn { success, ..Txn::default() };
         let nested = |many, each| txn(vec![TxnOperation::Txn(txn(vec![read(); each])); many]);
         assert_eq!(nested(8, 120).validate(128), Ok(()));

@@ -130,7 +130,7 @@ impl<W: Ord + Clone> WatcherIndex<W> {
     /// Returns the number of different ranges that the index would contain after the insertion of a
     /// watcher of `span`. A range is a span that is neither a single key nor a prefix. Each range
     /// adds to the cost of [`WatcherIndex::watchers_of`].
-    pub fn range_count_with(&self, span: &KeySpan) -> usize {
+    pub fn range_count_after_insert(&self, span: &KeySpan) -> usize {
         let is_new = !span.is_single() && !span.is_prefix() && !self.ranges.contains_key(span);
         self.ranges.len() + usize::from(is_new)
     }
@@ -178,17 +178,17 @@ mod tests {
         let (single, prefix) = (KeySpan::single("a"), KeySpan::prefix("a"));
         let mut watchers = WatcherIndex::new();
         for (span, count) in [(&single, 0), (&prefix, 0), (&range, 1)] {
-            assert_eq!(watchers.range_count_with(span), count, "{span:?}");
+            assert_eq!(watchers.range_count_after_insert(span), count, "{span:?}");
         }
         (0..).zip([&single, &prefix, &range, &range]).for_each(|(watcher, span)| {
             watchers.insert(span, watcher);
         });
         for (span, count) in [(&single, 1), (&prefix, 1), (&range, 1), (&other, 2)] {
-            assert_eq!(watchers.range_count_with(span), count, "{span:?}");
+            assert_eq!(watchers.range_count_after_insert(span), count, "{span:?}");
         }
         watchers.remove(&range, &2);
-        assert_eq!(watchers.range_count_with(&single), 1, "another watcher has this span");
+        assert_eq!(watchers.range_count_after_insert(&single), 1, "another watcher has this span");
         watchers.remove(&range, &3);
-        assert_eq!(watchers.range_count_with(&single), 0);
+        assert_eq!(watchers.range_count_after_insert(&single), 0);
     }
 }

@@ -79,7 +79,8 @@ mod tests {
     };
     use crate::export;
     use crate::format::{
-        CommandData, EventData, Header, MessageRecord, Record, RecordKind, Subject, TraceSource,
+        Header, MessageRecord, Record, RecordKind, RecordSubject, RecordedCommand, RecordedEvent,
+        TraceProducer,
     };
     use crate::live;
     use crate::show::RecordFormatter;
@@ -95,7 +96,7 @@ mod tests {
             violates: Some(HOSTILE.into()),
             replay: Some(HOSTILE.into()),
             options: vec![HOSTILE.into()],
-            ..Header::new(HOSTILE, Service::Mutex, 2, TraceSource::Node)
+            ..Header::new(HOSTILE, Service::Mutex, 2, TraceProducer::Node)
         }
     }
 
@@ -119,12 +120,12 @@ mod tests {
             (1, RecordKind::Timer(HOSTILE.into())),
             (1, RecordKind::Note(HOSTILE.into())),
             (0, RecordKind::State(hostile())),
-            (0, RecordKind::Command(CommandData::Other(hostile()))),
-            (0, RecordKind::Event(EventData::Other(hostile()))),
+            (0, RecordKind::Command(RecordedCommand::Other(hostile()))),
+            (0, RecordKind::Event(RecordedEvent::Other(hostile()))),
             (0, RecordKind::Other { kind: HOSTILE.into(), data: Some(hostile()) }),
         ];
         let of = |(at, kind)| Record::new(0, ProcessId(at), kind);
-        let last = Record::new(0, Subject::Parent, RecordKind::Note(HOSTILE.into()));
+        let last = Record::new(0, RecordSubject::Parent, RecordKind::Note(HOSTILE.into()));
         kinds.into_iter().map(of).chain([last]).collect()
     }
 
@@ -151,7 +152,7 @@ mod tests {
         page.write_html(None, &mut html).unwrap();
         let mut view = live::LiveView::new(2);
         records.iter().for_each(|record| view.apply_record(record));
-        let snapshot = view.snapshot(1);
+        let snapshot = view.prune_and_snapshot(1);
         let news = snapshot.news.iter().map(|news| news.description.clone());
         let messages = snapshot.strip.messages.iter().map(|it| it.message.clone());
         vec![

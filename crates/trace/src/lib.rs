@@ -7,7 +7,7 @@
 //!
 //! A trace records what happened. A script states what *shall* happen. A [`Script`] is data. A
 //! [`TestCluster`] performs a script in memory with real [`Protocol`](tenure_core::Protocol)
-//! values. [`golden()`] turns a folder of scripts into a test.
+//! values. [`run_golden_scripts`] turns a folder of scripts into a test.
 #![doc = include_str!("../README.md")]
 
 mod alignment;
@@ -28,31 +28,32 @@ mod trace_diff;
 mod verify;
 
 pub use escaping::{escape_invisible, escape_invisible_in_json};
-pub use fold::logs::{LogChange, LogState, LogStates};
+pub use fold::logs::{ReplicatedLogChange, ReplicatedLogState, ReplicatedLogStates};
 pub use fold::process_state::{
-    ProcessCondition, ProcessState, ProcessStates, ProcessStatus, StateChange,
+    ProcessCondition, ProcessState, ProcessStateChange, ProcessStates, ProcessStatus,
 };
 pub use format::{
-    AccessOperation, AccessRecord, AppendError, ApplicationCommand, ApplicationEvent, ClockUnit,
-    CommandData, CreateError, DEFAULT_MAX_LINE_BYTES, DEFAULT_MAX_PROCESSES, EdgeList, EventData,
-    Header, MemoryAccess, MemoryOperation, MessageRecord, RandomChoice, ReadError, ReadLimits,
-    Reader, Record, RecordKind, Subject, TRACE_FORMAT_VERSION, Trace, TraceBuffer, TraceSegments,
-    TraceSource, WriteError, Writer, segment_path, units, unix_time_nanos,
+    AppendError, ApplicationCommand, ApplicationEvent, ClockUnit, CreateError,
+    DEFAULT_MAX_LINE_BYTES, DEFAULT_MAX_PROCESSES, EdgeList, Header, MemoryAccess, MemoryOperation,
+    MessageRecord, RandomChoice, ReadError, ReadLimits, Reader, Record, RecordKind, RecordSubject,
+    RecordedCommand, RecordedEvent, ResourceAccessRecord, ResourceOperation, TRACE_FORMAT_VERSION,
+    Trace, TraceBuffer, TraceProducer, TraceSegments, WriteError, Writer, segment_path, units,
+    unix_time_nanos,
 };
 pub use merge::{
     MergeError, MergeReport, MergedFiles, MergedTrace, merge, merge_files,
-    merge_files_with_contents,
+    merge_files_for_verification,
 };
 pub use scripts::{
-    Action, ActionError, ClusterEvent, FollowError, Link, MessageSelector, MuteState, ParseError,
-    PerformError, RecordableProtocol, SaveFault, SaveFaults, Schedule, ScheduleError, Script,
-    ScriptBlock, ScriptCommand, ScriptLine, ScriptRunner, ServiceCommand, ServiceEvent, SplitMix64,
-    TestCluster, find_timer, golden, perform_script,
+    ActionError, Link, MessageSelector, MuteState, PerformError, ProcessEvent, RecordableProtocol,
+    SaveFault, SaveFaults, Schedule, ScheduleError, ScheduleReplayError, Script, ScriptAction,
+    ScriptBlock, ScriptCommand, ScriptLine, ScriptParseError, ScriptRunner, ServiceCommand,
+    ServiceEvent, SplitMix64, TestCluster, find_timer, perform_script, run_golden_scripts,
 };
 pub use show::RecordFormatter;
 pub use tenure_core::Service;
-pub use trace_diff::{AlignedEvent, RunMembership, TraceDiff};
+pub use trace_diff::{AlignedEvent, DiffSide, TraceDiff};
 pub use verify::{
-    AccessCounts, CounterResult, ElectionCause, Judgement, MeasuredElection, MessageCounts,
-    Quantiles, TraceVerifier, TraceViolation, Verification, verify, verify_files,
+    ElectionCause, Judgement, MeasuredElection, MessageCounts, Quantiles, ResourceAccessCounts,
+    ResourceCounterResult, TraceVerifier, TraceViolation, Verification, verify, verify_files,
 };

@@ -7,13 +7,13 @@ use serde_json::Value;
 use tenure_core::service::{
     clock_synchronisation, commit, election, leader_tree, mutex, replicated_list, stream,
 };
-use tenure_core::{Fence, ProcessId, Term, Verdict};
+use tenure_core::{Fence, PeerVerdict, ProcessId, Term};
 
 use crate::escaping::EscapingWriter;
 use crate::format::{
-    AccessOperation, AccessRecord, ApplicationCommand, ApplicationEvent, ClockUnit, CommandData,
-    EventData, Header, MemoryAccess, MemoryOperation, MessageRecord, RandomChoice, Record,
-    RecordKind, Subject,
+    ApplicationCommand, ApplicationEvent, ClockUnit, Header, MemoryAccess, MemoryOperation,
+    MessageRecord, RandomChoice, Record, RecordKind, RecordSubject, RecordedCommand, RecordedEvent,
+    ResourceAccessRecord, ResourceOperation,
 };
 use crate::state::CompactTree;
 
@@ -21,7 +21,7 @@ use crate::state::CompactTree;
 #[derive(Clone, Debug, Default)]
 pub struct RecordFormatter {
     /// Subjects whose records are formatted. Empty means all.
-    pub subjects: Vec<Subject>,
+    pub subjects: Vec<RecordSubject>,
     /// Names of record kinds or of messages. Only records with one of these names are formatted.
     /// Empty means all records.
     pub kind_or_message_names: Vec<String>,
@@ -115,10 +115,10 @@ fn write_record(f: &mut impl Write, record: &Record) -> fmt::Result {
             write!(f, "{message} from {at} to {peer} is duplicated")
         }
         RecordKind::Timer(timer) => write!(f, "{at}'s timer {timer} fires"),
-        RecordKind::Suspicion { peer, verdict: Verdict::Suspect } => {
+        RecordKind::Suspicion { peer, verdict: PeerVerdict::Suspect } => {
             write!(f, "{at} suspects {peer}")
         }
-        RecordKind::Suspicion { peer, verdict: Verdict::Trust } => {
+        RecordKind::Suspicion { peer, verdict: PeerVerdict::Trust } => {
             write!(f, "{at} trusts {peer}")
         }
         RecordKind::Mute => {
@@ -142,23 +142,23 @@ fn write_record(f: &mut impl Write, record: &Record) -> fmt::Result {
         }
         RecordKind::Note(text) => write!(f, "{at} notes: {text}"),
         RecordKind::State(state) => write!(f, "{at} holds {}", CompactTree(state)),
-        RecordKind::End if *at == Subject::Parent => f.write_str("the run is over"),
+        RecordKind::End if *at == RecordSubject::Parent => f.write_str("the run is over"),
         RecordKind::End => write!(f, "{at} ends"),
         RecordKind::Other { kind, data: None } => write!(f, "{at}: {kind}"),
         RecordKind::Other { kind, data: Some(data) } => write!(f, "{at}: {kind} {data}"),
     }
 }
 
-fn write_command(f: &mut impl Write, at: Subject, command: &CommandData) -> fmt::Result {
+fn write_command(f: &mut impl Write, at: RecordSubject, command: &RecordedCommand) -> fmt::Result {
     match (command.mutex(), command.election(), command) {
         (Some(mutex::Command::Enter), ..) => write!(f, "{at} asks to enter"),
         (Some(mutex::Command::Exit), ..) => write!(f, "{at} asks to exit"),
         (_, Some(election::Command::Elect), _) => write!(f, "{at} asks for an election"),
         (_, Some(election::Command::Resign), _) => write!(f, "{at} asks to resign"),
-        (.., CommandData::Stream(stream::Command::Send { to, item })) => {
+        (.., RecordedCommand::Stream(stream::Command::Send { to, item })) => {
             write!(f, "{at} asks to send item {item} to {to}")
         }
-        (.., CommandData::Agreement(command)) => write!(f, "{at} {command}"),
+        (.., RecordedCommand::Agreement(command)) => write!(f, "{at} {command}"),
         (.., command) => match command.application() {
             Some(command) => write!(f, "{at} {}", describe_application_command(command)),
             None => write!(f, "{at} asks {}", json(command)),
@@ -166,14 +166,14 @@ fn write_command(f: &mut impl Write, at: Subject, command: &CommandData) -> fmt:
     }
 }
 
-fn write_event(f: &mut impl Write, at: Subject, event: &EventData) -> fmt::Result {
+fn write_event(f: &mut impl Write, at: RecordSubject, event: &RecordedEvent) -> fmt::Result {
     match (event.mutex(), event.election(), event) {
         (Some(mutex::Event::Entered { fence: Fence::NONE }), ..) => write!(f, "{at} enters"),
         (Some(mutex::Event::Entered { fence }), ..) => write!(f, "{at} enters (fence {fence})"),
         (Some(mutex::Event::Exited), ..) => write!(f, "{at} exits"),
         (_, Some(election::Event::Elected { leader, term }), _) => {
             let term = term_suffix(*term);
-            if at == Subject::Process(*leader) {
+            if at == RecordSubject::Process(*leader) {
                 write!(f, "{at} is elected{term}")
             } else {
                 write!(f, "{at} learns that {leader} leads{term}")
@@ -182,10 +182,10 @@ fn write_event(f: &mut impl Write, at: Subject, event: &EventData) -> fmt::Resul
         (_, Some(election::Event::Deposed { term }), _) => {
             write!(f, "{at} learns that {} no longer leads{}", term.leader, term_suffix(*term))
         }
-        (.., EventData::Stream(stream::Event::Received { from, item })) => {
+        (.., RecordedEvent::Stream(stream::Event::Received { from, item })) => {
             write!(f, "{at} gets item {item} of {from}")
         }
-        (.., EventData::Agreement(event)) => write!(f, "{at} {event}"),
+        (.., RecordedEvent::Agreement(event)) => write!(f, "{at} {event}"),
         (.., event) => match event.application() {
             Some(event) => write!(f, "{at} {}", describe_application_event(event)),
             None => write!(f, "{at} emits {}", json(event)),
@@ -259,7 +259,11 @@ pub(crate) fn format_sides(sides: &[Vec<ProcessId>]) -> String {
     sides.iter().map(names).collect::<Vec<_>>().join(" | ")
 }
 
-fn write_memory_access(f: &mut impl Write, at: Subject, access: &MemoryAccess) -> fmt::Result {
+fn write_memory_access(
+    f: &mut impl Write,
+    at: RecordSubject,
+    access: &MemoryAccess,
+) -> fmt::Result {
     match access.operation {
         MemoryOperation::Read => write!(f, "{at} reads {access}"),
         MemoryOperation::Write => write!(f, "{at} writes {access}"),
@@ -269,13 +273,13 @@ fn write_memory_access(f: &mut impl Write, at: Subject, access: &MemoryAccess) -
     }
 }
 
-fn write_access(f: &mut impl Write, access: &AccessRecord) -> fmt::Result {
-    let AccessRecord { by, operation, fence, value, accepted, highest } = access;
+fn write_access(f: &mut impl Write, access: &ResourceAccessRecord) -> fmt::Result {
+    let ResourceAccessRecord { by, operation, fence, value, accepted, highest } = access;
     match (accepted, operation) {
-        (true, AccessOperation::Get) => write!(f, "the resource gives {value} to {by}")?,
-        (true, AccessOperation::Put) => write!(f, "the resource takes {value} from {by}")?,
-        (false, AccessOperation::Get) => write!(f, "the resource refuses to give to {by}")?,
-        (false, AccessOperation::Put) => write!(f, "the resource refuses {value} from {by}")?,
+        (true, ResourceOperation::Get) => write!(f, "the resource gives {value} to {by}")?,
+        (true, ResourceOperation::Put) => write!(f, "the resource takes {value} from {by}")?,
+        (false, ResourceOperation::Get) => write!(f, "the resource refuses to give to {by}")?,
+        (false, ResourceOperation::Put) => write!(f, "the resource refuses {value} from {by}")?,
     }
     match (fence, highest) {
         (Some(fence), Some(highest)) if !accepted => write!(f, " (fence {fence} after {highest})"),
@@ -291,7 +295,7 @@ mod tests {
     use tenure_core::service::mutex_and_election;
 
     use super::*;
-    use crate::format::TraceSource;
+    use crate::format::TraceProducer;
     use tenure_core::Service;
 
     const P1: ProcessId = ProcessId(0);
@@ -302,11 +306,11 @@ mod tests {
             "central",
             Service::MutexAndElection,
             3,
-            TraceSource::Simulator,
+            TraceProducer::Simulator,
         ))
     }
 
-    fn formatted(who: impl Into<Subject>, kind: RecordKind) -> String {
+    fn formatted(who: impl Into<RecordSubject>, kind: RecordKind) -> String {
         let mut show = RecordFormatter { shows_states: true, ..show() };
         let line = show.format_line(&Record::new(12_500_000, who, kind)).unwrap();
         line.trim_start().to_owned()
@@ -323,16 +327,23 @@ mod tests {
         RecordKind::Event(mutex_and_election::Event::Election(event).into())
     }
 
-    fn access(operation: AccessOperation, accepted: bool) -> RecordKind {
+    fn access(operation: ResourceOperation, accepted: bool) -> RecordKind {
         let (fence, highest) = (Some(Fence(1, 2)), Some(Fence(1, 3)));
-        RecordKind::Access(AccessRecord { by: P1, operation, fence, value: 7, accepted, highest })
+        RecordKind::Access(ResourceAccessRecord {
+            by: P1,
+            operation,
+            fence,
+            value: 7,
+            accepted,
+            highest,
+        })
     }
 
     #[test]
     fn describes_every_event() {
         let entered = mutex::Event::Entered { fence: Fence(1, 2) };
         let sides = vec![vec![P1], vec![ProcessId(1), P3]];
-        let suspects = RecordKind::Suspicion { peer: P3, verdict: Verdict::Suspect };
+        let suspects = RecordKind::Suspicion { peer: P3, verdict: PeerVerdict::Suspect };
         for (kind, description) in [
             (RecordKind::Command(mutex::Command::Enter.into()), "P1 asks to enter"),
             (RecordKind::Command(election::Command::Elect.into()), "P1 asks for an election"),
@@ -351,10 +362,10 @@ mod tests {
             (suspects, "P1 suspects P3"),
             (RecordKind::Crash, "P1 crashes"),
             (RecordKind::Partition(sides), "the network splits: P1 | P2 P3"),
-            (access(AccessOperation::Get, true), "the resource gives 7 to P1 (fence 1.2)"),
-            (access(AccessOperation::Put, true), "the resource takes 7 from P1 (fence 1.2)"),
+            (access(ResourceOperation::Get, true), "the resource gives 7 to P1 (fence 1.2)"),
+            (access(ResourceOperation::Put, true), "the resource takes 7 from P1 (fence 1.2)"),
             (
-                access(AccessOperation::Put, false),
+                access(ResourceOperation::Put, false),
                 "the resource refuses 7 from P1 (fence 1.2 after 1.3)",
             ),
             (RecordKind::End, "P1 ends"),
@@ -363,7 +374,7 @@ mod tests {
         ] {
             assert_eq!(formatted(P1, kind), format!("12.5  {description}"));
         }
-        assert_eq!(formatted(Subject::Parent, RecordKind::End), "12.5  the run is over");
+        assert_eq!(formatted(RecordSubject::Parent, RecordKind::End), "12.5  the run is over");
     }
 
     #[test]
@@ -374,7 +385,7 @@ mod tests {
 
     #[test]
     fn real_time_starts_at_first_record_even_if_filtered() {
-        let mut header = Header::new("central", Service::Mutex, 3, TraceSource::Node);
+        let mut header = Header::new("central", Service::Mutex, 3, TraceProducer::Node);
         header.clock = ClockUnit::Nanosecond;
         let mut show = RecordFormatter::new(&header);
         show.kind_or_message_names = vec!["crash".into()];
@@ -409,8 +420,10 @@ mod tests {
             change(&mut show);
             show.format_line(&sent).is_some()
         };
-        assert!(passes(|show| show.subjects = vec![Subject::Process(P3), Subject::Process(P1)]));
-        assert!(!passes(|show| show.subjects = vec![Subject::Process(P3)]));
+        assert!(passes(
+            |show| show.subjects = vec![RecordSubject::Process(P3), RecordSubject::Process(P1)]
+        ));
+        assert!(!passes(|show| show.subjects = vec![RecordSubject::Process(P3)]));
         assert!(passes(|show| show.kind_or_message_names = vec!["send".into()]));
         assert!(passes(|show| show.kind_or_message_names = vec!["request".into()]));
         assert!(!passes(|show| show.kind_or_message_names = vec!["reply".into()]));

@@ -47,7 +47,11 @@ pub struct StateRecorder {
 impl StateRecorder {
     /// Returns the kind of a record that contains the state of a process after a step. Returns
     /// `None` if the state equals the last recorded state of the process.
-    pub fn record_if_changed(&mut self, at: ProcessId, state: &impl Debug) -> Option<RecordKind> {
+    pub fn state_record_if_changed(
+        &mut self,
+        at: ProcessId,
+        state: &impl Debug,
+    ) -> Option<RecordKind> {
         let text = format!("{state:?}");
         let last = self.last.entry(at).or_default();
         if *last == text {
@@ -298,8 +302,8 @@ mod tests {
 
     use serde_json::json;
     use tenure_core::{
-        Delay, Fence, Group, LamportClock, ProcessId, ProcessSet, Rank, SharedConfig, Timestamp,
-        VectorClock,
+        Delay, Fence, Group, LamportClock, ProcessId, ProcessSet, Rank, Timestamp,
+        UncomparedConfig, VectorClock,
     };
 
     use super::*;
@@ -323,7 +327,7 @@ mod tests {
         names: BTreeSet<String>,
         rank: Rank,
         delay: Delay,
-        fixed: SharedConfig<u32>,
+        fixed: UncomparedConfig<u32>,
         vector: VectorClock,
         nobody: Option<ProcessId>,
         somebody: Option<ProcessId>,
@@ -350,7 +354,7 @@ mod tests {
             names: BTreeSet::from(["a, b}".to_owned(), "say \"hi\"\n\u{7}".to_owned()]),
             rank: Rank::from_load(4.try_into().unwrap(), 1),
             delay: Delay { min: 3, max: 5 },
-            fixed: SharedConfig::new(1),
+            fixed: UncomparedConfig::new(1),
             vector: VectorClock::from(vec![1, 0]),
             nobody: None,
             somebody: Some(ProcessId(2)),
@@ -395,7 +399,7 @@ mod tests {
     fn records_only_changed_states() {
         let mut states = StateRecorder::default();
         let written = [(0, 1), (0, 1), (1, 1), (0, 2), (0, 1)]
-            .map(|(at, state)| states.record_if_changed(ProcessId(at), &state).is_some());
+            .map(|(at, state)| states.state_record_if_changed(ProcessId(at), &state).is_some());
         assert_eq!(written, [true, false, true, true, true]);
     }
 

@@ -27,7 +27,7 @@ pub struct TraceDiff {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct AlignedEvent {
     /// Run or runs in which the event occurs.
-    pub run: RunMembership,
+    pub run: DiffSide,
     /// Description of the event.
     pub description: String,
 }
@@ -35,7 +35,7 @@ pub struct AlignedEvent {
 /// The run or runs in which an event occurs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum RunMembership {
+pub enum DiffSide {
     /// The event occurs in both runs.
     Both,
     /// The event occurs in the first run only.
@@ -54,15 +54,15 @@ impl TraceDiff {
         let (first, second) = (words(first), words(second));
         let event = |place| {
             let (run, description) = match place {
-                AlignedItem::Both(at, _) => (RunMembership::Both, &first[at]),
-                AlignedItem::First(at) => (RunMembership::First, &first[at]),
-                AlignedItem::Second(at) => (RunMembership::Second, &second[at]),
+                AlignedItem::Both(at, _) => (DiffSide::Both, &first[at]),
+                AlignedItem::First(at) => (DiffSide::First, &first[at]),
+                AlignedItem::Second(at) => (DiffSide::Second, &second[at]),
             };
             AlignedEvent { run, description: description.clone() }
         };
         let Alignment { items, is_approximate } = align(&first, &second);
         let events: Vec<AlignedEvent> = items.into_iter().map(event).collect();
-        let is_in_both = |event: &&AlignedEvent| event.run == RunMembership::Both;
+        let is_in_both = |event: &&AlignedEvent| event.run == DiffSide::Both;
         TraceDiff {
             same_until: events.iter().take_while(is_in_both).count(),
             both: events.iter().filter(is_in_both).count(),
@@ -72,8 +72,8 @@ impl TraceDiff {
     }
 
     /// Returns the number of events that occur only in the given run. If `membership` is
-    /// [`RunMembership::Both`], returns the number of common events.
-    pub fn event_count(&self, membership: RunMembership) -> usize {
+    /// [`DiffSide::Both`], returns the number of common events.
+    pub fn event_count(&self, membership: DiffSide) -> usize {
         self.events.iter().filter(|event| event.run == membership).count()
     }
 }

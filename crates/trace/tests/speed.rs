@@ -11,7 +11,7 @@ use tenure_trace::diagram::{
     DiagramClock, DiagramOptions, TimeDirection, TraceWindow, lay_out_files,
 };
 use tenure_trace::{
-    Header, Judgement, MessageRecord, Record, RecordKind, Service, TraceSource, Verification,
+    Header, Judgement, MessageRecord, Record, RecordKind, Service, TraceProducer, Verification,
     Writer, verify_files,
 };
 
@@ -77,7 +77,7 @@ fn windowed(what: &str, paths: &[PathBuf]) -> String {
     svg
 }
 
-fn writer(path: &Path, source: TraceSource) -> Writer {
+fn writer(path: &Path, source: TraceProducer) -> Writer {
     let header = Header::new("ricart-agrawala", Service::Mutex, PROCESSES, source);
     Writer::create(path, &header).unwrap()
 }
@@ -87,7 +87,7 @@ fn writer(path: &Path, source: TraceSource) -> Writer {
 fn verifies_million_events_and_draws_window_in_seconds() {
     let folder = tempfile::tempdir().unwrap();
     let one = folder.path().join("all.ndjson");
-    let mut all = writer(&one, TraceSource::Simulator);
+    let mut all = writer(&one, TraceProducer::Simulator);
     let started = Instant::now();
     record_all(|_, record| {
         all.write(record).unwrap();
@@ -96,7 +96,7 @@ fn verifies_million_events_and_draws_window_in_seconds() {
     eprintln!("written in {:.2?}", started.elapsed());
     let paths: Vec<_> =
         (1..=PROCESSES).map(|p| folder.path().join(format!("p{p}.ndjson"))).collect();
-    let mut each: Vec<_> = paths.iter().map(|path| writer(path, TraceSource::Node)).collect();
+    let mut each: Vec<_> = paths.iter().map(|path| writer(path, TraceProducer::Node)).collect();
     record_all(|at, record| {
         each[at.index()].write(record).unwrap();
     });

@@ -33,4 +33,4 @@ mod token;
 pub use asset::Asset;
 pub use axum;
 pub use http_error::HttpError;
-pub use server::{Server, WebError};
+pub use server::{Server, StartError};

@@ -18,7 +18,7 @@ use crate::{body, connections};
 
 /// Reason why a server did not start.
 #[derive(Debug, thiserror::Error)]
-pub enum WebError {
+pub enum StartError {
     /// The server cannot bind the requested address.
     #[error("cannot listen on {address}: {source}")]
     Bind {
@@ -56,10 +56,10 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// [`WebError::Bind`] if the port is in use or the address is not local. [`WebError::Token`] if
-    /// no token can be drawn.
-    pub async fn bind(ip: IpAddr, port: u16) -> Result<Self, WebError> {
-        Server::bind_with(ip, port, || AccessToken::random().map_err(WebError::Token)).await
+    /// [`StartError::Bind`] if the port is in use or the address is not local.
+    /// [`StartError::Token`] if no token can be drawn.
+    pub async fn bind(ip: IpAddr, port: u16) -> Result<Self, StartError> {
+        Server::bind_with(ip, port, || AccessToken::random().map_err(StartError::Token)).await
     }
 
     /// Binds a port like [`Server::bind`], with a token that survives restarts. If a token is
@@ -68,24 +68,24 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// [`WebError::Bind`] as for [`Server::bind`]. [`WebError::TokenFile`] if the file cannot be
-    /// used, or if no token can be drawn for a new file.
+    /// [`StartError::Bind`] as for [`Server::bind`]. [`StartError::TokenFile`] if the file cannot
+    /// be used, or if no token can be drawn for a new file.
     pub async fn bind_with_token_file(
         ip: IpAddr,
         port: u16,
         file: &Path,
-    ) -> Result<Self, WebError> {
-        let failed = |source| WebError::TokenFile { path: file.display().to_string(), source };
+    ) -> Result<Self, StartError> {
+        let failed = |source| StartError::TokenFile { path: file.display().to_string(), source };
         Server::bind_with(ip, port, || AccessToken::load_or_create(file).map_err(failed)).await
     }
 
     async fn bind_with(
         to: IpAddr,
         port: u16,
-        token: impl FnOnce() -> Result<AccessToken, WebError>,
-    ) -> Result<Self, WebError> {
+        token: impl FnOnce() -> Result<AccessToken, StartError>,
+    ) -> Result<Self, StartError> {
         let requested = SocketAddr::new(to, port);
-        let bind_error = |source| WebError::Bind { address: requested, source };
+        let bind_error = |source| StartError::Bind { address: requested, source };
         let token = (!to.to_canonical().is_loopback()).then(token).transpose()?;
         let listener = TcpListener::bind(requested).await.map_err(bind_error)?;
         let address = listener.local_addr().map_err(bind_error)?;
@@ -112,7 +112,7 @@ impl Server {
     }
 
     /// Returns the URL to open in a browser, with the token if one is required.
-    pub fn url(&self) -> String {
+    pub fn url_with_token(&self) -> String {
         match &self.policy.token {
             None => format!("http://{}/", self.address),
             Some(token) => format!("http://{}/?token={token}", self.address),

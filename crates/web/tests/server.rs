@@ -27,7 +27,7 @@ struct Running {
 }
 
 async fn start(server: Server) -> Running {
-    let (url, port) = (server.url(), server.address().port());
+    let (url, port) = (server.url_with_token(), server.address().port());
     let here: std::net::IpAddr = match server.address() {
         SocketAddr::V4(_) => Ipv4Addr::LOCALHOST.into(),
         SocketAddr::V6(_) => Ipv6Addr::LOCALHOST.into(),

@@ -36,7 +36,7 @@ impl Service {
         };
         let server = runtime.block_on(Server::start(&config)).expect("a member");
         let endpoint = format!("http://{}", server.client_addresses()[0]);
-        runtime.spawn(server.run(std::future::pending()));
+        runtime.spawn(server.serve(std::future::pending()));
         Service { endpoint, _runtime: runtime, _folder: folder }
     }
 }

@@ -13,14 +13,14 @@ mod request_before_entry;
 use doorkeeper::{Doorkeeper, Mistake};
 use request_before_entry::RequestBeforeEntry;
 use tenure::algorithms::Variants;
-use tenure::algorithms::channel::Fifo;
+use tenure::algorithms::channel::FifoChannel;
 use tenure::core::theory::{Prediction, PredictionKind, WorkloadKind};
-use tenure::core::{Algorithm, Card, MessageCost, Strategy, ToleratedFaults, Topology};
+use tenure::core::{Algorithm, AlgorithmClass, Card, MessageCost, ToleratedFaults, Topology};
 
 impl Algorithm for Doorkeeper {
     fn card(_: &Self::Config, size: u32) -> Card {
         Card {
-            strategy: Strategy::Centralised,
+            strategy: AlgorithmClass::Centralised,
             topology: Topology::Star,
             faults: ToleratedFaults::none("stops when a process crashes or a message is lost"),
             messages: MessageCost::per_entry("3 (0 at the door)", 0, Some(3)).zero_if_alone(size),
@@ -39,6 +39,6 @@ impl Algorithm for Doorkeeper {
 }
 
 fn main() -> std::process::ExitCode {
-    let algorithms = tenure::catalogue![Doorkeeper, Fifo<Doorkeeper>];
+    let algorithms = tenure::catalogue![Doorkeeper, FifoChannel<Doorkeeper>];
     tenure::main(algorithms, tenure::monitors![RequestBeforeEntry::default()])
 }

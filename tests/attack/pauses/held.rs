@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use fastrand::Rng;
 use tenure_client::{
-    CampaignOptions, ClientError, Guard, Leadership, LockAccess, LockRequest, MultiGuard, Session,
+    CampaignOptions, ClientError, Guard, Leadership, LockMode, LockOptions, MultiGuard, Session,
 };
 
 /// Kinds of locks. A holder process requests locks of all kinds at the same time.
@@ -166,14 +166,14 @@ pub(super) async fn acquire(
         }
         Kind::Shared => {
             let (access, weight) = match rng.u8(0..3) {
-                0 => (LockAccess::Exclusive, READERS),
-                _ => (LockAccess::Shared, 1),
+                0 => (LockMode::Exclusive, READERS),
+                _ => (LockMode::Shared, 1),
             };
-            let guard = session.lock_with("shared", &LockRequest::new(access)).await?;
+            let guard = session.lock_with("shared", &LockOptions::new(access)).await?;
             Some(Held::lock("shared", weight, READERS, guard))
         }
         Kind::Slots => {
-            let request = LockRequest::new(LockAccess::Slots(SLOTS));
+            let request = LockOptions::new(LockMode::Slots(SLOTS));
             let guard = session.lock_with("slots", &request).await?;
             Some(Held::lock("slots", 1, SLOTS.into(), guard))
         }

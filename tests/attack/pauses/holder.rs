@@ -226,7 +226,7 @@ async fn next(
     config: &HolderConfig,
     rng: &mut Rng,
 ) -> Result<Option<Held>, ClientError> {
-    let alive = session.take().filter(|session| session.end_reason().is_none());
+    let alive = session.take().filter(|session| session.loss_reason().is_none());
     let alive = match alive {
         Some(alive) => alive,
         None => client.session(Duration::from_secs(config.ttl)).await?,

@@ -4,13 +4,13 @@
 
 use std::collections::BTreeMap;
 
-use tenure_client::QueueChange;
+use tenure_client::LockQueueChange;
 
 use super::claim_record::ClaimRecord;
 
 /// The time at which the observer received a change of a queue, and the change. The service
 /// committed the change earlier.
-pub(super) type Observed = (u64, QueueChange);
+pub(super) type Observed = (u64, LockQueueChange);
 
 #[derive(Debug, Default)]
 pub(super) struct Evidence {
@@ -46,15 +46,15 @@ fn claims_after_the_log(evidence: &Evidence) -> Option<String> {
     let mut left: BTreeMap<(&[u8], u64), u64> = BTreeMap::new();
     for (received, change) in &evidence.log {
         match change {
-            QueueChange::AddedOrChanged { key, fence, .. } => {
+            LockQueueChange::AddedOrChanged { key, fence, .. } => {
                 fences.insert(key, *fence);
             }
-            QueueChange::Left { key, .. } => {
+            LockQueueChange::Left { key, .. } => {
                 if let Some(fence) = fences.remove(&key[..]) {
                     left.insert((&key[..], fence), *received);
                 }
             }
-            QueueChange::HistoryCompacted => return Some("changes are missing".to_owned()),
+            LockQueueChange::HistoryCompacted => return Some("changes are missing".to_owned()),
         }
     }
     evidence.claims.iter().find_map(|claim| match left.get(&(claim.key.as_bytes(), claim.fence)) {
@@ -123,8 +123,9 @@ mod tests {
 
     fn log(entries: &[(u64, u64)]) -> Vec<Observed> {
         let of = |fence: u64| fence.to_string().into_bytes();
-        let queued = |fence| QueueChange::AddedOrChanged { key: of(fence), fence, revision: fence };
-        let left = |fence| QueueChange::Left { key: of(fence), revision: fence + 100 };
+        let queued =
+            |fence| LockQueueChange::AddedOrChanged { key: of(fence), fence, revision: fence };
+        let left = |fence| LockQueueChange::Left { key: of(fence), revision: fence + 100 };
         let changes =
             entries.iter().flat_map(|(fence, at)| [(0, queued(*fence)), (*at, left(*fence))]);
         changes.collect()
@@ -156,7 +157,7 @@ mod tests {
         let accepted = vec![vec![1, 2], vec![3, 2, 4, 1]];
         let late = violations(&Evidence { accepted, ..Evidence::default() });
         assert_eq!(late, ["the guard accepted 2 late writes"]);
-        let gap = vec![(1, QueueChange::HistoryCompacted)];
+        let gap = vec![(1, LockQueueChange::HistoryCompacted)];
         let gap = violations(&Evidence { log: gap, ..Evidence::default() });
         assert_eq!(gap, ["changes are missing"]);
     }

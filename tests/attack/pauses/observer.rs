@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use tenure_client::{Client, QueueChange};
+use tenure_client::{Client, LockQueueChange};
 use tokio::runtime::Runtime;
 
 use super::claim_record::now;
@@ -47,7 +47,7 @@ impl Observer {
             client
         });
         for queue in QUEUES {
-            let (mut changes, log) = (client.queue_changes(queue, 1), log.clone());
+            let (mut changes, log) = (client.lock_queue_changes(queue, 1), log.clone());
             runtime.spawn(async move {
                 loop {
                     let change = changes.next().await;
@@ -85,11 +85,11 @@ fn missing(log: &[Observed], fences: &[u64]) -> usize {
     let mut ended = std::collections::BTreeSet::new();
     for (_, change) in log {
         match change {
-            QueueChange::AddedOrChanged { key, fence, .. } => {
+            LockQueueChange::AddedOrChanged { key, fence, .. } => {
                 queued.insert(key, *fence);
             }
-            QueueChange::Left { key, .. } => ended.extend(queued.remove(key)),
-            QueueChange::HistoryCompacted => {}
+            LockQueueChange::Left { key, .. } => ended.extend(queued.remove(key)),
+            LockQueueChange::HistoryCompacted => {}
         }
     }
     fences.iter().filter(|fence| !ended.contains(fence)).count()

@@ -14,7 +14,7 @@ const ROWS: [(&str, &str); 2] = [
 pub(super) fn check(tree: &RepositoryTree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (file, _) in tree.rust_sources().filter(|(file, _)| file.path.starts_with(LOCKS)) {
-        let Some((_, theory)) = file.text.split_once("theory: Some(Theory::lock(") else {
+        let Some((_, theory)) = file.text.split_once("theory: Some(ExpectedCosts::lock(") else {
             continue;
         };
         for (row, field) in ROWS {
@@ -65,7 +65,7 @@ mod tests {
         format!(
             "//! | delay to enter, uncontended | 0 to 2D messages; more after a loss |\n\
              //! | delay from exit to the next entry | 1 to D messages |\n\
-             theory: Some(Theory::lock([\"{entry}\", \"1\", \"no\"], {delay}))"
+             theory: Some(ExpectedCosts::lock([\"{entry}\", \"1\", \"no\"], {delay}))"
         )
     }
 

@@ -4,7 +4,7 @@
 use std::fmt::Debug;
 use std::hash::Hash;
 
-use tenure_check::{Check, Checkable, Report};
+use tenure_check::{Check, CheckReport, Checkable};
 use tenure_core::monitors::{self, MutualExclusion, OneLeader};
 use tenure_core::service::{election, mutex};
 use tenure_core::{Never, Protocol};
@@ -50,7 +50,7 @@ pub(crate) trait ComparedProtocol:
 
     fn is_safe(processes: &[Self], users: &[Self::User]) -> bool;
 
-    fn check(scope: Scope, with_progress: bool) -> Report;
+    fn check(scope: Scope, with_progress: bool) -> CheckReport;
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -147,22 +147,25 @@ fn is_exclusive(users: &[LockUser]) -> bool {
 }
 
 /// Explores a lock over links that keep the order of messages.
-fn check_lock<P>(scope: Scope, config: P::Config, with_progress: bool) -> Report
+fn check_lock<P>(scope: Scope, config: P::Config, with_progress: bool) -> CheckReport
 where
     P: Checkable + Protocol<Command = mutex::Command, Event = mutex::Event>,
 {
-    let check = Check::<P>::with(scope.size, config).entries(scope.times).fifo().threads(1);
+    let check = Check::<P>::with_protocol_config(scope.size, config)
+        .request_limits(scope.times)
+        .fifo()
+        .threads(1);
     let check = check.always(MutualExclusion::new());
-    if with_progress { check.starvation_free() } else { check }.run()
+    if with_progress { check.check_starvation_freedom() } else { check }.run()
 }
 
 /// Explores an election over links that keep the order of messages.
-fn check_election<P>(size: u32, one: monitors::LeaderScope, with_progress: bool) -> Report
+fn check_election<P>(size: u32, one: monitors::LeaderScope, with_progress: bool) -> CheckReport
 where
     P: Checkable + Protocol<Command = election::Command, Event = election::Event, Config: Default>,
 {
-    let check = Check::<P>::of(size).fifo().threads(1).always(OneLeader::new(one));
-    if with_progress { check.requiring_progress() } else { check }.run()
+    let check = Check::<P>::new(size).fifo().threads(1).always(OneLeader::new(one));
+    if with_progress { check.check_progress() } else { check }.run()
 }
 
 impl ComparedProtocol for Textbook {
@@ -176,7 +179,7 @@ impl ComparedProtocol for Textbook {
         if scope.is_mistaken { Mistake::NoTieBreakReply } else { Mistake::None }
     }
 
-    fn check(scope: Scope, with_progress: bool) -> Report {
+    fn check(scope: Scope, with_progress: bool) -> CheckReport {
         check_lock::<Textbook>(scope, Self::config(scope), with_progress)
     }
 }
@@ -188,7 +191,7 @@ impl ComparedProtocol for Maekawa {
         is_exclusive(users)
     }
 
-    fn check(scope: Scope, with_progress: bool) -> Report {
+    fn check(scope: Scope, with_progress: bool) -> CheckReport {
         check_lock::<Maekawa>(scope, (), with_progress)
     }
 }
@@ -200,7 +203,7 @@ impl ComparedProtocol for ChangRoberts {
         processes.iter().filter(|process| process.leads()).count() <= 1
     }
 
-    fn check(scope: Scope, with_progress: bool) -> Report {
+    fn check(scope: Scope, with_progress: bool) -> CheckReport {
         check_election::<ChangRoberts>(scope.size, monitors::LeaderScope::Overall, with_progress)
     }
 }
@@ -214,7 +217,7 @@ impl ComparedProtocol for RaftElection {
         terms.is_sorted_by(|one, other| one < other)
     }
 
-    fn check(scope: Scope, with_progress: bool) -> Report {
+    fn check(scope: Scope, with_progress: bool) -> CheckReport {
         check_election::<RaftElection>(scope.size, monitors::LeaderScope::PerTerm, with_progress)
     }
 }

@@ -9,7 +9,7 @@ use tenure_core::{ProcessId, Protocol};
 use tenure_runtime::store::StateOwner;
 use tenure_runtime::transport::{Listen, MeshLimits, MeshSettings, PeerAuthentication};
 use tenure_runtime::{
-    FaultInjection, NodeComponents, PassthroughApplication, Store, TraceSink, start,
+    FaultInjection, NodeComponents, PassthroughApplication, StableStorage, TraceSink, start_node,
 };
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
@@ -97,7 +97,7 @@ where
         let cluster = "peers".to_string();
         let owner = StateOwner { cluster: cluster.clone(), process: me, group_size: SIZE };
         let folder = directory.join(place.to_string());
-        let store = Store::open(folder, &owner, "peers").expect("a store");
+        let store = StableStorage::open(folder, &owner, "peers").expect("a store");
         let (local, events) = PassthroughApplication::<P>::new();
         let (requests, request_receiver) = unbounded_channel();
         let transport = MeshSettings {
@@ -120,7 +120,7 @@ where
             injection: FaultInjection::none(),
             suspected_peers_fn: None,
         };
-        start::<P, PassthroughApplication<P>>(components).expect("a node");
+        start_node::<P, PassthroughApplication<P>>(components).expect("a node");
         Node { requests, events }
     };
     listeners.into_iter().enumerate().map(node).collect()

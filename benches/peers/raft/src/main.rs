@@ -31,7 +31,7 @@ mod steps;
 use std::path::{Path, PathBuf};
 
 use tenure_algorithms::Variants;
-use tenure_algorithms::agreement::RaftLog;
+use tenure_algorithms::agreement::RaftReplica;
 use tenure_algorithms::agreement::raft_log::{self, VariantId};
 use tenure_core::Delay;
 
@@ -71,8 +71,12 @@ fn table(name: &str, place: &Path) {
                 |name: &str| directory.path().join(format!("{repetition}-{waiting}-{name}"));
             rates[row][0].push(bare::flush_rate(&folder("bare")));
             rates[row][1].push(cluster::commit_rate::<Peer>(&theirs(), &folder("theirs"), waiting));
-            rates[row][2].push(cluster::commit_rate::<RaftLog>(&ours(), &folder("ours"), waiting));
-            rates[row][3].push(cluster::commit_rate::<RaftLog>(
+            rates[row][2].push(cluster::commit_rate::<RaftReplica>(
+                &ours(),
+                &folder("ours"),
+                waiting,
+            ));
+            rates[row][3].push(cluster::commit_rate::<RaftReplica>(
                 &ahead(),
                 &folder("ahead"),
                 waiting,
@@ -95,7 +99,7 @@ fn ours() -> raft_log::Config {
     raft_log::Config {
         election_timeout: milliseconds(1200, 2400),
         heartbeat_interval: milliseconds(200, 200),
-        ..raft_log::Config::plain(cluster::SIZE, 1)
+        ..raft_log::Config::with_defaults(cluster::SIZE, 1)
     }
 }
 

@@ -5,7 +5,7 @@ use std::hash::{Hash, Hasher};
 use protobuf::Message as _;
 use raft::eraftpb::{self, MessageType};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use tenure_core::{Label, Labelled, Layer};
+use tenure_core::{Labelled, Layer, MessageLabel};
 
 /// A message of `raft`, encoded as its authors define it.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,7 +20,7 @@ impl Hash for Message {
 }
 
 impl Labelled for Message {
-    fn label(&self) -> Label {
+    fn label(&self) -> MessageLabel {
         let kind = match self.0.get_msg_type() {
             MessageType::MsgAppend => "append",
             MessageType::MsgAppendResponse => "appended",
@@ -34,7 +34,7 @@ impl Labelled for Message {
             MessageType::MsgHeartbeatResponse => "beaten",
             _ => "other",
         };
-        Label { layer: Layer::Agreement, kind }
+        MessageLabel { layer: Layer::Agreement, kind }
     }
 }
 

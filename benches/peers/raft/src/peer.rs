@@ -12,7 +12,7 @@ use std::hash::{Hash, Hasher};
 use raft::eraftpb::{self, MessageType};
 use raft::storage::MemStorage;
 use raft::{RawNode, Ready, StateRole, Storage};
-use tenure_core::service::log::{Command, Content, Entry, Event, Payload, Reason};
+use tenure_core::service::log::{Command, Content, DeclineReason, Entry, Event, Payload};
 use tenure_core::{Delay, Effects, Group, ProcessId, Protocol};
 
 use crate::message::Message;
@@ -107,13 +107,19 @@ impl Protocol for Peer {
                 // Without this check, `raft` would forward the proposal to the leader.
                 let data = payload.bytes().to_vec();
                 if !self.leads() || self.node.propose(Vec::new(), data).is_err() {
-                    fx.emit(Event::Declined { ticket, reason: Reason::NotLeading, leader: None });
+                    fx.emit(Event::Declined {
+                        ticket,
+                        reason: DeclineReason::NotLeading,
+                        leader: None,
+                    });
                     return;
                 }
                 self.proposed.push_back((self.node.raft.raft_log.last_index(), ticket));
             }
             Command::Transfer { to, .. } => self.node.transfer_leader(number(to)),
-            _ => fx.emit(Event::Declined { ticket, reason: Reason::NotLeading, leader: None }),
+            _ => {
+                fx.emit(Event::Declined { ticket, reason: DeclineReason::NotLeading, leader: None })
+            }
         }
         self.take_effects(fx);
     }

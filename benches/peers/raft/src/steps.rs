@@ -7,11 +7,11 @@
 use std::collections::VecDeque;
 use std::hint::black_box;
 
-use tenure_algorithms::agreement::{RaftLog, raft_log};
+use tenure_algorithms::agreement::{RaftReplica, raft_log};
 use tenure_core::service::log::{Command, Payload};
 use tenure_core::{ConstantEnvironment, EffectBuffer, Group, Input, ProcessId};
 use tenure_sim::{
-    Distribution, EntriesPerProcess, GroupSizeCondition, Instrumentation, LockWorkload,
+    Distribution, EntriesPerProcess, GroupSizeCondition, LockWorkload, MonitoringSettings,
     RequestPattern, Settings, Simulation, Workload,
 };
 
@@ -37,16 +37,16 @@ fn rate(messages: u64, since: u64) -> f64 {
 
 pub fn main() {
     let theirs = peer::Config { tick: None, pre_vote: true };
-    let ours = raft_log::Config::plain(SIZE, 1);
+    let ours = raft_log::Config::with_defaults(SIZE, 1);
     let mut rates = [const { Vec::new() }; 6];
     for _ in 0..REPETITIONS {
         rates[0].push(bare::<Peer>(&theirs));
-        rates[1].push(bare::<RaftLog>(&ours));
-        let judged = Instrumentation {
+        rates[1].push(bare::<RaftReplica>(&ours));
+        let judged = MonitoringSettings {
             order_check: GroupSizeCondition::Never,
-            ..Instrumentation::default()
+            ..MonitoringSettings::default()
         };
-        let simulated = [Instrumentation::NOTHING, judged].map(simulated).concat();
+        let simulated = [MonitoringSettings::NOTHING, judged].map(simulated).concat();
         rates[2..].iter_mut().zip(simulated).for_each(|(rates, rate)| rates.push(rate));
     }
     println!(
@@ -98,18 +98,18 @@ fn bare<P: Forced>(config: &P::Config) -> f64 {
 
 /// Returns two rates per second of CPU time: received messages, and events. Events are the messages
 /// and the commands of users.
-fn simulated(instrumentation: Instrumentation) -> [f64; 2] {
+fn simulated(monitoring: MonitoringSettings) -> [f64; 2] {
     let mut settings = Settings::new(SIZE);
-    settings.network.latency = Distribution::between_units(1, 2).into();
+    settings.network.latency = Distribution::between_time_units(1, 2).into();
     settings.workload = Workload::locking(LockWorkload {
         pattern: RequestPattern::Closed { think: Distribution::ZERO },
         entries: EntriesPerProcess::Each(ENTRIES),
         hold: Distribution::ZERO,
     });
     settings.limits.events = Some(u64::from(ENTRIES) * 5);
-    settings.instrumentation = instrumentation;
-    let config = raft_log::Config::plain(SIZE, 2_000_000);
-    let simulation = Simulation::<RaftLog>::new(config, settings);
+    settings.monitoring = monitoring;
+    let config = raft_log::Config::with_defaults(SIZE, 2_000_000);
+    let simulation = Simulation::<RaftReplica>::new(config, settings);
     let started = clock();
     let report = simulation.run().expect("valid settings");
     let took = clock() - started;

@@ -13,11 +13,11 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use tenure_core::{Effects, Group, ProcessId, Protocol, labelled};
-use tenure_sim::{Distribution, Instrumentation, Settings, Simulation};
+use tenure_sim::{Distribution, MonitoringSettings, Settings, Simulation};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 fn main() {
-    let tenure = best(|| tenure(4_000_000, Instrumentation::default()));
+    let tenure = best(|| tenure(4_000_000, MonitoringSettings::default()));
     let bare = best(|| tenure_bare(4_000_000));
     let turmoil = best(|| turmoil(200_000));
     let madsim = best(|| madsim(200_000));
@@ -82,13 +82,13 @@ impl Protocol for Player {
 }
 
 fn tenure_bare(messages: u64) -> u64 {
-    tenure(messages, Instrumentation::NOTHING)
+    tenure(messages, MonitoringSettings::NOTHING)
 }
 
-fn tenure(messages: u64, instrumentation: Instrumentation) -> u64 {
+fn tenure(messages: u64, monitoring: MonitoringSettings) -> u64 {
     let mut settings = Settings::new(2);
-    settings.network.latency = Distribution::between_units(1, 2).into();
-    settings.instrumentation = instrumentation;
+    settings.network.latency = Distribution::between_time_units(1, 2).into();
+    settings.monitoring = monitoring;
     let each = u32::try_from(messages / 2).expect("a valid count");
     let report = Simulation::<Player>::new(each, settings).run().expect("valid settings");
     report.metrics.sent

@@ -26,12 +26,12 @@
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
-use tenure_core::service::broadcast::{Command, Event, Item};
+use tenure_core::service::broadcast::{Command, Event, ItemId};
 use tenure_core::service::{Tagged, consensus};
-use tenure_core::theory::Theory;
+use tenure_core::theory::ExpectedCosts;
 use tenure_core::{
-    Algorithm, Card, CrashModel, DetectorClass, Effects, Group, Input, Label, Labelled,
-    MessageCost, Never, ProcessId, Property, Protocol, Service, ToleratedFaults, Verdict,
+    Algorithm, Card, CrashModel, DetectorClass, Effects, Group, Input, Labelled, MessageCost,
+    MessageLabel, Never, PeerVerdict, ProcessId, Property, Protocol, Service, ToleratedFaults,
 };
 
 use super::omega::Omega;
@@ -49,15 +49,15 @@ pub struct AtomicBroadcast {
     relay: ReliableBroadcast,
     /// Items that have arrived by reliable broadcast, but that this process has not delivered to
     /// its user yet (`R_delivered` minus `A_delivered` in the paper).
-    waiting: BTreeSet<Item>,
+    waiting: BTreeSet<ItemId>,
     /// Items that this process has delivered to its user (`A_delivered` in the paper).
-    delivered: BTreeSet<Item>,
+    delivered: BTreeSet<ItemId>,
     /// Consensus instances, by number. The numbers start at 1. Instance *k* decides the *k*-th item
     /// to deliver.
     turns: BTreeMap<u64, Paxos>,
     /// Decided items that this process cannot deliver yet, because an earlier instance is
     /// undecided. The key is the number of the instance that decided the item.
-    ahead: BTreeMap<u64, Item>,
+    ahead: BTreeMap<u64, ItemId>,
     /// Number of the next item to deliver, and of the consensus instance that decides this item
     /// (`k` in the paper).
     next: u64,
@@ -77,7 +77,7 @@ pub enum Message {
 }
 
 impl Labelled for Message {
-    fn label(&self) -> Label {
+    fn label(&self) -> MessageLabel {
         match self {
             Message::Relay(message) => message.label(),
             Message::Turn(message) => message.label(),
@@ -144,7 +144,7 @@ impl Protocol for AtomicBroadcast {
         self.relay(Input::Timer(timer), fx);
     }
 
-    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
+    fn on_suspicion(&mut self, peer: ProcessId, verdict: PeerVerdict, fx: &mut impl Effects<Self>) {
         let begun: Vec<u64> = self.turns.keys().copied().collect();
         for turn in begun {
             self.step_instance(turn, Input::Suspicion { peer, verdict }, fx);
@@ -180,7 +180,7 @@ impl AtomicBroadcast {
                 let paxos = turns.entry(turn).or_insert_with(|| {
                     let mut paxos = Paxos::boot(group, &Variants::none(), None, fx);
                     for peer in detector.suspected() {
-                        paxos.on_suspicion(peer, Verdict::Suspect, fx);
+                        paxos.on_suspicion(peer, PeerVerdict::Suspect, fx);
                     }
                     paxos
                 });
@@ -204,7 +204,7 @@ impl AtomicBroadcast {
         }
     }
 
-    fn decided(&mut self, turn: u64, item: Item, fx: &mut impl Effects<Self>) {
+    fn decided(&mut self, turn: u64, item: ItemId, fx: &mut impl Effects<Self>) {
         if self.variants.has(VariantId::AsDecided) {
             self.deliver(item, fx);
         }
@@ -215,7 +215,7 @@ impl AtomicBroadcast {
         }
     }
 
-    fn deliver(&mut self, item: Item, fx: &mut impl Effects<Self>) {
+    fn deliver(&mut self, item: ItemId, fx: &mut impl Effects<Self>) {
         self.waiting.remove(&item);
         if self.delivered.insert(item) {
             fx.emit(Event::Delivered { item });
@@ -224,14 +224,14 @@ impl AtomicBroadcast {
 
     /// Encodes `item` as the number that this process proposes to a consensus instance. Different
     /// items have different numbers.
-    fn value(&self, item: Item) -> u64 {
+    fn value(&self, item: ItemId) -> u64 {
         item.number.wrapping_mul(self.group.size().into()).wrapping_add(item.from.0.into())
     }
 
-    fn item(&self, value: u64) -> Item {
+    fn item(&self, value: u64) -> ItemId {
         let size = u64::from(self.group.size());
         let from = u32::try_from(value % size).expect("sender index is below the group size");
-        Item { from: ProcessId(from), number: value / size }
+        ItemId { from: ProcessId(from), number: value / size }
     }
 }
 
@@ -252,7 +252,7 @@ impl Algorithm for AtomicBroadcast {
                 (n - 1) * (n - 1) + 5 * (n - 1),
                 None,
             ),
-            theory: Some(Theory::agreement("4N+1", 4 * size + 1)),
+            theory: Some(ExpectedCosts::agreement("4N+1", 4 * size + 1)),
             variants: Variants::<VariantId>::declarations(),
             ..Card::agreement(
                 Service::Broadcast,

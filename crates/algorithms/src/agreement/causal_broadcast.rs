@@ -28,11 +28,11 @@
 
 use alloc::collections::BTreeMap;
 
-use tenure_core::service::broadcast::{Command, Event, Item};
-use tenure_core::theory::Theory;
+use tenure_core::service::broadcast::{Command, Event, ItemId};
+use tenure_core::theory::ExpectedCosts;
 use tenure_core::{
-    Algorithm, Card, Effects, Group, MessageCost, Never, ProcessId, Property, Protocol, Service,
-    Strategy, ToleratedFaults, VectorClock, labelled,
+    Algorithm, AlgorithmClass, Card, Effects, Group, MessageCost, Never, ProcessId, Property,
+    Protocol, Service, ToleratedFaults, VectorClock, labelled,
 };
 
 use crate::variants::{Variants, variant_ids};
@@ -47,7 +47,7 @@ pub struct CausalBroadcast {
     /// has broadcast.
     counts: VectorClock,
     /// Items that have arrived but cannot be delivered yet, with their timestamps.
-    delayed: BTreeMap<Item, VectorClock>,
+    delayed: BTreeMap<ItemId, VectorClock>,
 }
 
 /// Messages between processes.
@@ -110,7 +110,7 @@ impl Protocol for CausalBroadcast {
         let timestamp = self.counts.clone();
         fx.broadcast(&self.group.peers(), Message::Item { number, timestamp });
         // A process need not delay its own items.
-        fx.emit(Event::Delivered { item: Item { from: me, number } });
+        fx.emit(Event::Delivered { item: ItemId { from: me, number } });
     }
 
     fn on_message(
@@ -119,7 +119,7 @@ impl Protocol for CausalBroadcast {
         Message::Item { number, timestamp }: Message,
         fx: &mut impl Effects<Self>,
     ) {
-        let item = Item { from, number };
+        let item = ItemId { from, number };
         if self.variants.has(VariantId::NoWait) {
             return self.deliver(item, &timestamp, fx);
         }
@@ -138,8 +138,8 @@ impl Protocol for CausalBroadcast {
 }
 
 impl CausalBroadcast {
-    fn next_deliverable(&self) -> Option<Item> {
-        let ready = |item: &Item, timestamp: &VectorClock| {
+    fn next_deliverable(&self) -> Option<ItemId> {
+        let ready = |item: &ItemId, timestamp: &VectorClock| {
             let is_next = timestamp.count(item.from) == self.counts.count(item.from) + 1;
             let mut others = self.group.processes().filter(|process| *process != item.from);
             let has_rest =
@@ -149,7 +149,7 @@ impl CausalBroadcast {
         self.delayed.iter().find(|(item, timestamp)| ready(item, timestamp)).map(|(item, _)| *item)
     }
 
-    fn deliver(&mut self, item: Item, timestamp: &VectorClock, fx: &mut impl Effects<Self>) {
+    fn deliver(&mut self, item: ItemId, timestamp: &VectorClock, fx: &mut impl Effects<Self>) {
         if self.variants.has(VariantId::FifoOnly) {
             self.counts.tick(item.from);
         } else {
@@ -166,12 +166,12 @@ impl Algorithm for CausalBroadcast {
     fn card(_: &Variants<VariantId>, size: u32) -> Card {
         let messages = u64::from(size) - 1;
         Card {
-            strategy: Strategy::Flooding,
+            strategy: AlgorithmClass::Flooding,
             faults: ToleratedFaults::duplication_only(
                 "a lost message stops its receiver, which delays all items that follow",
             ),
             messages: MessageCost::per_agreement("N−1", messages, Some(messages)),
-            theory: Some(Theory::agreement("1", 1)),
+            theory: Some(ExpectedCosts::agreement("1", 1)),
             variants: Variants::<VariantId>::declarations(),
             ..Card::agreement(
                 Service::Broadcast,

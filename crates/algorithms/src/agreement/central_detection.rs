@@ -65,20 +65,22 @@ use alloc::collections::BTreeMap;
 
 use tenure_core::service::resources::{Command, Event, Resource};
 use tenure_core::{
-    Algorithm, Card, Effects, Group, MessageCost, Never, ProcessId, Property, Protocol, Service,
-    Strategy, ToleratedFaults,
+    Algorithm, AlgorithmClass, Card, Effects, Group, MessageCost, Never, ProcessId, Property,
+    Protocol, Service, ToleratedFaults,
 };
 
 use self::coordinator::StatusCollection;
 use self::grants::ManagedResources;
-pub use self::message::{Claim, Message, ProcessStatus, ResourceStatus, Tables, Use};
+pub use self::message::{
+    Message, ProcessStatus, ResourceRequest, ResourceRequestId, ResourceStatus, StatusTables,
+};
 use crate::catalogue_error::CatalogueError;
 use crate::parameters::{FromParameters, Parameters};
 use crate::variants::{Variants, variant_ids};
 
 /// One process. It uses resources, manages some of the resources, and may be the coordinator.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct CentralDetection {
+pub struct CentralDeadlockDetection {
     group: Group,
     coordinator: ProcessId,
     variants: Variants<VariantId>,
@@ -87,7 +89,7 @@ pub struct CentralDetection {
     /// Resources that this process holds, with the numbers of their requests.
     held: BTreeMap<Resource, u64>,
     /// Request for which this process waits; `None` if it does not wait.
-    awaited: Option<Use>,
+    awaited: Option<ResourceRequest>,
     /// Number of rounds that this process has completed. A round ends when the process has released
     /// all its resources.
     completed: u64,
@@ -145,7 +147,7 @@ variant_ids! {
         => "", "-n 2 --entries 2,1 --property one-holder";
 }
 
-impl Protocol for CentralDetection {
+impl Protocol for CentralDeadlockDetection {
     type Config = Config;
     type Command = Command;
     type Event = Event;
@@ -155,7 +157,7 @@ impl Protocol for CentralDetection {
 
     fn boot(group: Group, config: &Config, _: Option<()>, _: &mut impl Effects<Self>) -> Self {
         assert!(group.contains(config.coordinator), "the coordinator must be in the group");
-        CentralDetection {
+        CentralDeadlockDetection {
             group,
             coordinator: config.coordinator,
             variants: config.variants,
@@ -177,7 +179,7 @@ impl Protocol for CentralDetection {
             Command::Acquire { resource } => {
                 assert!(!self.held.contains_key(&resource), "a process requests no held resource");
                 self.requests += 1;
-                let of = Use { resource, number: self.requests };
+                let of = ResourceRequest { resource, number: self.requests };
                 self.awaited = Some(of);
                 self.send(self.manager(resource), Message::Request { of }, fx);
             }
@@ -185,14 +187,14 @@ impl Protocol for CentralDetection {
                 fx.emit(Event::Released { resource });
                 if let Some(number) = self.held.remove(&resource) {
                     self.completed += u64::from(self.held.is_empty());
-                    self.release(Use { resource, number }, fx);
+                    self.release(ResourceRequest { resource, number }, fx);
                 }
             }
         }
     }
 
     fn on_message(&mut self, from: ProcessId, message: Message, fx: &mut impl Effects<Self>) {
-        let claim = |of: Use| Claim { process: from, number: of.number };
+        let claim = |of: ResourceRequest| ResourceRequestId { process: from, number: of.number };
         match message {
             Message::Request { of } => self.on_request(of.resource, claim(of), fx),
             Message::Release { of } => self.on_release(of.resource, claim(of), fx),
@@ -218,17 +220,17 @@ impl Protocol for CentralDetection {
 }
 
 /// Role of a user: this process requests resources, one at a time.
-impl CentralDetection {
+impl CentralDeadlockDetection {
     fn manager(&self, resource: Resource) -> ProcessId {
         let index = resource.0.saturating_sub(1) % u64::from(self.group.size());
         ProcessId(u32::try_from(index).expect("the remainder is below the group size"))
     }
 
-    fn release(&mut self, of: Use, fx: &mut impl Effects<Self>) {
+    fn release(&mut self, of: ResourceRequest, fx: &mut impl Effects<Self>) {
         self.send(self.manager(of.resource), Message::Release { of }, fx);
     }
 
-    fn on_grant(&mut self, of: Use, fx: &mut impl Effects<Self>) {
+    fn on_grant(&mut self, of: ResourceRequest, fx: &mut impl Effects<Self>) {
         if self.awaited == Some(of) {
             self.awaited = None;
             self.held.insert(of.resource, of.number);
@@ -244,25 +246,31 @@ impl CentralDetection {
     fn abort(&mut self, fx: &mut impl Effects<Self>) {
         fx.emit(Event::Aborted);
         let held = core::mem::take(&mut self.held).into_iter();
-        let held = held.map(|(resource, number)| Use { resource, number });
+        let held = held.map(|(resource, number)| ResourceRequest { resource, number });
         for of in held.chain(self.awaited.take()) {
             self.release(of, fx);
         }
     }
 
-    fn tables(&self) -> Tables {
+    fn tables(&self) -> StatusTables {
         let held = self.held.iter();
-        let held = held.map(|(resource, number)| Use { resource: *resource, number: *number });
+        let held =
+            held.map(|(resource, number)| ResourceRequest { resource: *resource, number: *number });
         let (held, awaited, completed) = (held.collect(), self.awaited, self.completed);
         let process = ProcessStatus { held, awaited, completed };
-        Tables { process, resources: self.grants.resource_statuses() }
+        StatusTables { process, resources: self.grants.resource_statuses() }
     }
 }
 
 /// Role of a manager: this process grants resources. If a process waits for a resource, this
 /// process informs the coordinator.
-impl CentralDetection {
-    fn on_request(&mut self, resource: Resource, claim: Claim, fx: &mut impl Effects<Self>) {
+impl CentralDeadlockDetection {
+    fn on_request(
+        &mut self,
+        resource: Resource,
+        claim: ResourceRequestId,
+        fx: &mut impl Effects<Self>,
+    ) {
         let had_waiting = self.has_waiting(resource);
         let next = self.grants.grant_or_queue(resource, claim);
         self.grant(resource, next, fx);
@@ -275,7 +283,12 @@ impl CentralDetection {
         }
     }
 
-    fn on_release(&mut self, resource: Resource, claim: Claim, fx: &mut impl Effects<Self>) {
+    fn on_release(
+        &mut self,
+        resource: Resource,
+        claim: ResourceRequestId,
+        fx: &mut impl Effects<Self>,
+    ) {
         let had_waiting = self.has_waiting(resource);
         let granted = self.grants.held_claim_of_process(resource, claim);
         let ended = granted.filter(|_| self.variants.has(VariantId::UnnumberedRelease));
@@ -290,9 +303,14 @@ impl CentralDetection {
         self.grants.waiting_claims(resource).next().is_some()
     }
 
-    fn grant(&mut self, resource: Resource, next: Option<Claim>, fx: &mut impl Effects<Self>) {
-        if let Some(Claim { process, number }) = next {
-            self.send(process, Message::Grant { of: Use { resource, number } }, fx);
+    fn grant(
+        &mut self,
+        resource: Resource,
+        next: Option<ResourceRequestId>,
+        fx: &mut impl Effects<Self>,
+    ) {
+        if let Some(ResourceRequestId { process, number }) = next {
+            self.send(process, Message::Grant { of: ResourceRequest { resource, number } }, fx);
         }
     }
 
@@ -314,10 +332,10 @@ impl CentralDetection {
     }
 }
 
-impl Algorithm for CentralDetection {
+impl Algorithm for CentralDeadlockDetection {
     fn card(_: &Config, size: u32) -> Card {
         Card {
-            strategy: Strategy::Centralised,
+            strategy: AlgorithmClass::Centralised,
             faults: ToleratedFaults::duplication_only(
                 "stops when a process crashes or a message is lost",
             ),
@@ -330,7 +348,7 @@ impl Algorithm for CentralDetection {
                 "a coordinator finds deadlocks in the tables of all processes, and aborts a victim",
                 "Ho and Ramamoorthy, IEEE TSE SE-8(6), 1982",
             )
-            .with_promises([Property::OneHolder, Property::NoPhantom])
+            .with_promises([Property::OneHolder, Property::NoPhantomDeadlock])
         }
     }
 }

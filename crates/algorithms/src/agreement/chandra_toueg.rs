@@ -35,10 +35,10 @@
 use alloc::collections::BTreeMap;
 
 use tenure_core::service::consensus::{Command, Event};
-use tenure_core::theory::Theory;
+use tenure_core::theory::ExpectedCosts;
 use tenure_core::{
-    Algorithm, Card, CrashModel, DetectorClass, Effects, Group, MessageCost, Never, ProcessId,
-    ProcessSet, Property, Protocol, Service, ToleratedFaults, Verdict, labelled,
+    Algorithm, Card, CrashModel, DetectorClass, Effects, Group, MessageCost, Never, PeerVerdict,
+    ProcessId, ProcessSet, Property, Protocol, Service, ToleratedFaults, labelled,
 };
 
 use super::omega::Omega;
@@ -205,7 +205,7 @@ impl Protocol for ChandraToueg {
         }
     }
 
-    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
+    fn on_suspicion(&mut self, peer: ProcessId, verdict: PeerVerdict, fx: &mut impl Effects<Self>) {
         self.detector.on_verdict(peer, verdict);
         self.skip_suspected_coordinator(fx);
     }
@@ -330,7 +330,7 @@ impl Algorithm for ChandraToueg {
             },
             detection: DetectorClass::EventuallyPerfect,
             messages: MessageCost::per_agreement("(N+3)(N−1), more for rounds", n * (n - 1), None),
-            theory: Some(Theory::agreement("4", 4)),
+            theory: Some(ExpectedCosts::agreement("4", 4)),
             variants: Variants::<VariantId>::declarations(),
             ..Card::agreement(
                 Service::Consensus,

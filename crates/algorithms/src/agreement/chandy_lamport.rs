@@ -28,11 +28,11 @@
 
 use alloc::collections::BTreeMap;
 
-use tenure_core::service::snapshot::{Command, Event, INITIAL_TOKENS, Snapshot};
-use tenure_core::theory::Theory;
+use tenure_core::service::snapshot::{Command, Event, INITIAL_TOKENS, SnapshotId};
+use tenure_core::theory::ExpectedCosts;
 use tenure_core::{
-    Algorithm, Card, ChannelOrder, Effects, Group, Label, Labelled, Layer, MessageCost, Never,
-    ProcessId, ProcessSet, Property, Protocol, Service, Strategy, ToleratedFaults,
+    Algorithm, AlgorithmClass, Card, ChannelOrder, Effects, Group, Labelled, Layer, MessageCost,
+    MessageLabel, Never, ProcessId, ProcessSet, Property, Protocol, Service, ToleratedFaults,
 };
 
 use crate::variants::{Variants, variant_ids};
@@ -47,13 +47,13 @@ pub struct ChandyLamport {
     begun: u64,
     /// Snapshots for which this process has recorded its state, and for which it still awaits the
     /// marker of a peer.
-    recordings: BTreeMap<Snapshot, Recording>,
+    recordings: BTreeMap<SnapshotId, Recording>,
     /// Snapshots that this process started and for which it still awaits reports. The key is the
     /// number of the snapshot.
     collections: BTreeMap<u64, Collection>,
     /// For each snapshot, the processes to which this process has not sent a marker. Used only with
     /// the variant `late-markers`.
-    unmarked: BTreeMap<Snapshot, ProcessSet>,
+    unmarked: BTreeMap<SnapshotId, ProcessSet>,
 }
 
 /// The part of a snapshot that one process records: its state and its incoming channels.
@@ -94,12 +94,12 @@ pub enum Message {
     /// sent after the recording.
     Marker {
         /// Snapshot that the sender records.
-        snapshot: Snapshot,
+        snapshot: SnapshotId,
     },
     /// Reports the recorded state of the sender to the initiator.
     Report {
         /// Snapshot to which the report contributes.
-        snapshot: Snapshot,
+        snapshot: SnapshotId,
         /// Number of tokens that the sender held when it recorded its state.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::any"))]
         held: u64,
@@ -110,13 +110,13 @@ pub enum Message {
 }
 
 impl Labelled for Message {
-    fn label(&self) -> Label {
+    fn label(&self) -> MessageLabel {
         let (layer, kind) = match self {
             Message::Tokens { .. } => (Layer::Application, "tokens"),
             Message::Marker { .. } => (Layer::Agreement, "marker"),
             Message::Report { .. } => (Layer::Agreement, "report"),
         };
-        Label { layer, kind }
+        MessageLabel { layer, kind }
     }
 }
 
@@ -165,7 +165,7 @@ impl Protocol for ChandyLamport {
                 let collection = Collection { held: 0, in_flight: 0, awaited };
                 self.collections.insert(self.begun, collection);
                 let (by, number) = (self.group.me(), self.begun);
-                self.record(Snapshot { by, number }, fx);
+                self.record(SnapshotId { by, number }, fx);
             }
         }
     }
@@ -232,7 +232,7 @@ impl ChandyLamport {
 impl ChandyLamport {
     /// Records the state of this process, and then sends a marker on every channel before any other
     /// message.
-    fn record(&mut self, snapshot: Snapshot, fx: &mut impl Effects<Self>) {
+    fn record(&mut self, snapshot: SnapshotId, fx: &mut impl Effects<Self>) {
         let peers = self.group.peers();
         if self.variants.has(VariantId::LateMarkers) {
             self.unmarked.insert(snapshot, peers.clone());
@@ -246,7 +246,7 @@ impl ChandyLamport {
         self.close_if_complete(snapshot, fx);
     }
 
-    fn close_if_complete(&mut self, snapshot: Snapshot, fx: &mut impl Effects<Self>) {
+    fn close_if_complete(&mut self, snapshot: SnapshotId, fx: &mut impl Effects<Self>) {
         let is_complete = |recording: &Recording| recording.open.is_empty();
         if !self.recordings.get(&snapshot).is_some_and(is_complete) {
             return;
@@ -266,7 +266,7 @@ impl ChandyLamport {
     fn collect(
         &mut self,
         of: ProcessId,
-        snapshot: Snapshot,
+        snapshot: SnapshotId,
         held: u64,
         in_flight: u64,
         fx: &mut impl Effects<Self>,
@@ -290,11 +290,11 @@ impl Algorithm for ChandyLamport {
         let n = u64::from(size);
         let messages = (n + 1) * (n - 1);
         Card {
-            strategy: Strategy::Flooding,
+            strategy: AlgorithmClass::Flooding,
             order: ChannelOrder::Fifo,
             faults: ToleratedFaults::none("survives nothing: a lost marker is awaited for ever"),
             messages: MessageCost::per_agreement("(N+1)(N−1)", messages, Some(messages)),
-            theory: Some(Theory::agreement("3", 3)),
+            theory: Some(ExpectedCosts::agreement("3", 3)),
             variants: Variants::<VariantId>::declarations(),
             ..Card::agreement(
                 Service::Snapshot,

@@ -29,8 +29,8 @@ use alloc::vec::Vec;
 use tenure_core::service::forum::{Command, Event};
 use tenure_core::theory::{Prediction, PredictionKind, WorkloadKind};
 use tenure_core::{
-    Algorithm, Card, Effects, Group, LamportClock, MessageCost, Never, ProcessId, ProcessSet,
-    Property, Protocol, Service, Strategy, Timestamp, ToleratedFaults, labelled,
+    Algorithm, AlgorithmClass, Card, Effects, Group, LamportClock, MessageCost, Never, ProcessId,
+    ProcessSet, Property, Protocol, Service, Timestamp, ToleratedFaults, labelled,
 };
 
 use crate::variants::{Variants, variant_ids};
@@ -217,7 +217,7 @@ impl Algorithm for CongenialPhilosophers {
     fn card(_: &Variants<VariantId>, size: u32) -> Card {
         let messages = 2 * u64::from(size - 1);
         Card {
-            strategy: Strategy::Permission,
+            strategy: AlgorithmClass::Permission,
             faults: ToleratedFaults::duplication_only("a lost message or a crash stops all others"),
             messages: MessageCost::per_agreement("2(N−1)", messages, Some(messages)),
             variants: Variants::<VariantId>::declarations(),

@@ -32,8 +32,8 @@ use alloc::vec::Vec;
 
 use tenure_core::service::termination::{Command, Event};
 use tenure_core::{
-    Algorithm, Card, Delay, Effects, Group, Label, Labelled, Layer, MessageCost, ProcessId,
-    Property, Protocol, Service, Strategy, ToleratedFaults,
+    Algorithm, AlgorithmClass, Card, Delay, Effects, Group, Labelled, Layer, MessageCost,
+    MessageLabel, ProcessId, Property, Protocol, Service, ToleratedFaults,
 };
 
 use crate::catalogue_error::CatalogueError;
@@ -100,12 +100,12 @@ pub enum Message {
 }
 
 impl Labelled for Message {
-    fn label(&self) -> Label {
+    fn label(&self) -> MessageLabel {
         let (layer, kind) = match self {
             Message::Work { .. } => (Layer::Application, "work"),
             Message::Signal { .. } => (Layer::Agreement, "signal"),
         };
-        Label { layer, kind }
+        MessageLabel { layer, kind }
     }
 }
 
@@ -124,7 +124,7 @@ pub struct Config {
 
 impl Default for Config {
     fn default() -> Self {
-        let max_work_duration = Delay::units(1).max;
+        let max_work_duration = Delay::time_units(1).max;
         Config { max_work_duration, successor_counts: Vec::new(), variants: Variants::none() }
     }
 }
@@ -255,7 +255,7 @@ impl DijkstraScholten {
 impl Algorithm for DijkstraScholten {
     fn card(_: &Config, _: u32) -> Card {
         Card {
-            strategy: Strategy::Flooding,
+            strategy: AlgorithmClass::Flooding,
             faults: ToleratedFaults::none("survives nothing: a lost signal is awaited for ever"),
             messages: MessageCost::per_agreement("1 a message", 0, None),
             variants: Variants::<VariantId>::declarations(),
@@ -265,7 +265,7 @@ impl Algorithm for DijkstraScholten {
                 "work builds a tree, which shrinks as work ends",
                 "Dijkstra and Scholten, IPL 11(1), 1980",
             )
-            .with_promises([Property::Quiescence])
+            .with_promises([Property::NoFalseTermination])
         }
     }
 }

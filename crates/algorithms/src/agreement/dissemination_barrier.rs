@@ -23,10 +23,10 @@
 //! duplicated or late, so they carry their round number.
 
 use tenure_core::service::barrier::{Command, Event};
-use tenure_core::theory::Theory;
+use tenure_core::theory::ExpectedCosts;
 use tenure_core::{
-    Algorithm, Card, Effects, Group, MessageCost, Never, ProcessId, Property, Protocol, Service,
-    Strategy, ToleratedFaults, labelled,
+    Algorithm, AlgorithmClass, Card, Effects, Group, MessageCost, Never, ProcessId, Property,
+    Protocol, Service, ToleratedFaults, labelled,
 };
 
 use crate::variants::{Variants, variant_ids};
@@ -190,12 +190,12 @@ impl Algorithm for DisseminationBarrier {
     fn card(_: &Variants<VariantId>, size: u32) -> Card {
         let messages = u64::from(size) * u64::from(steps(size));
         Card {
-            strategy: Strategy::Flooding,
+            strategy: AlgorithmClass::Flooding,
             faults: ToleratedFaults::duplication_only(
                 "survives duplicates; a lost signal or a crash stops all",
             ),
             messages: MessageCost::per_agreement("N⌈log₂ N⌉", messages, Some(messages)),
-            theory: Some(Theory::agreement("⌈log₂ N⌉", steps(size))),
+            theory: Some(ExpectedCosts::agreement("⌈log₂ N⌉", steps(size))),
             variants: Variants::<VariantId>::declarations(),
             ..Card::agreement(
                 Service::Barrier,
@@ -203,7 +203,7 @@ impl Algorithm for DisseminationBarrier {
                 "every process learns of every arrival in ⌈log₂ N⌉ steps",
                 "Hensgen, Finkel and Manber, Int. J. Parallel Programming 17(1), 1988",
             )
-            .with_promises([Property::AllArrive])
+            .with_promises([Property::NoEarlyDeparture])
         }
     }
 }

@@ -30,8 +30,9 @@ use alloc::sync::Arc;
 use tenure_core::service::drinking::{Command, Event};
 use tenure_core::service::mutex;
 use tenure_core::{
-    Algorithm, Card, Effects, Group, Input, Label, Labelled, Layer, MessageCost, Never, ProcessId,
-    ProcessSet, Property, Protocol, Service, SharedConfig, Strategy, ToleratedFaults,
+    Algorithm, AlgorithmClass, Card, Effects, Group, Input, Labelled, Layer, MessageCost,
+    MessageLabel, Never, ProcessId, ProcessSet, Property, Protocol, Service, ToleratedFaults,
+    UncomparedConfig,
 };
 
 use crate::graph_config::GraphConfig;
@@ -42,7 +43,7 @@ use crate::variants::{Variants, variant_ids};
 /// A process that shares bottles with its neighbours.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct DrinkingPhilosophers {
-    neighbours: SharedConfig<ProcessSet>,
+    neighbours: UncomparedConfig<ProcessSet>,
     variants: Variants<VariantId>,
     /// The dining philosopher in the layer below. The forks of this philosopher decide conflicts.
     dining: DiningPhilosophers,
@@ -83,11 +84,11 @@ pub enum Message {
 }
 
 impl Labelled for Message {
-    fn label(&self) -> Label {
+    fn label(&self) -> MessageLabel {
         match self {
             Message::Dining(message) => message.label(),
-            Message::Want => Label { layer: Layer::Agreement, kind: "want" },
-            Message::Bottle => Label { layer: Layer::Agreement, kind: "bottle" },
+            Message::Want => MessageLabel { layer: Layer::Agreement, kind: "want" },
+            Message::Bottle => MessageLabel { layer: Layer::Agreement, kind: "bottle" },
         }
     }
 }
@@ -133,7 +134,7 @@ impl Protocol for DrinkingPhilosophers {
             phase: Phase::Tranquil,
             bottles: neighbours.iter().filter(|peer| group.me() < *peer).collect(),
             tokens: neighbours.iter().filter(|peer| group.me() > *peer).collect(),
-            neighbours: SharedConfig::new(neighbours),
+            neighbours: UncomparedConfig::new(neighbours),
         }
     }
 
@@ -241,7 +242,7 @@ impl DrinkingPhilosophers {
 impl Algorithm for DrinkingPhilosophers {
     fn card(config: &Config, _: u32) -> Card {
         Card {
-            strategy: Strategy::Token,
+            strategy: AlgorithmClass::Token,
             faults: ToleratedFaults::none(
                 "survives nothing: a lost or repeated bottle or fork, or a crash, stops the \
                  neighbours or lets them drink together",

@@ -31,8 +31,9 @@ use alloc::sync::Arc;
 use tenure_core::service::wave::{Command, Event};
 use tenure_core::theory::{Prediction, PredictionKind, WorkloadKind};
 use tenure_core::{
-    Algorithm, Card, Effects, Group, MessageCost, Never, ProcessId, ProcessKnowledge, ProcessSet,
-    Property, Protocol, Service, SharedConfig, Strategy, ToleratedFaults, labelled,
+    Algorithm, AlgorithmClass, Card, Effects, Group, MessageCost, Never, ProcessId,
+    ProcessKnowledge, ProcessSet, Property, Protocol, Service, ToleratedFaults, UncomparedConfig,
+    labelled,
 };
 
 use crate::graph_config::GraphConfig;
@@ -42,7 +43,7 @@ use crate::variants::{Variants, variant_ids};
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Echo {
     me: ProcessId,
-    neighbours: SharedConfig<ProcessSet>,
+    neighbours: UncomparedConfig<ProcessSet>,
     variants: Variants<VariantId>,
     /// Waves in which this process takes part, by initiator.
     waves: BTreeMap<ProcessId, Participation>,
@@ -107,7 +108,7 @@ impl Protocol for Echo {
         let neighbours = config.graph.neighbours(group.me()).iter().copied().collect();
         Echo {
             me: group.me(),
-            neighbours: SharedConfig::new(neighbours),
+            neighbours: UncomparedConfig::new(neighbours),
             variants: config.variants,
             waves: BTreeMap::new(),
         }
@@ -201,7 +202,7 @@ impl Algorithm for Echo {
     fn card(config: &Config, _: u32) -> Card {
         let messages = 2 * config.graph.edge_count() as u64;
         Card {
-            strategy: Strategy::Flooding,
+            strategy: AlgorithmClass::Flooding,
             faults: ToleratedFaults::none(
                 "survives nothing: the initiator waits for ever for a lost answer, and a repeated \
                  explorer starts a second wave",

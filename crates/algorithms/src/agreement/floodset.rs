@@ -28,19 +28,20 @@ use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
 use tenure_core::service::consensus::{Command, Event};
-use tenure_core::theory::Theory;
+use tenure_core::theory::ExpectedCosts;
 use tenure_core::{
-    Card, CrashModel, Delay, Effects, Group, MessageCost, ProcessId, Property, Service, Strategy,
-    ToleratedFaults, labelled,
+    AlgorithmClass, Card, CrashModel, Delay, Effects, Group, MessageCost, ProcessId, Property,
+    Service, ToleratedFaults, labelled,
 };
 
 use crate::catalogue_error::CatalogueError;
 use crate::parameters::{FromParameters, Parameters};
-use crate::rounds::{self, InRounds, RoundAlgorithm};
+use crate::rounds::{self, RoundAlgorithm, RoundSynchronizer};
 use crate::variants::{Variants, variant_ids};
 
-/// One process of the algorithm. The adapter [`InRounds`] drives the process round by round.
-pub type FloodSet = InRounds<FloodSetProcess>;
+/// One process of the algorithm. The adapter [`RoundSynchronizer`] drives the process round by
+/// round.
+pub type FloodSet = RoundSynchronizer<FloodSetProcess>;
 
 /// State of one process.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -97,7 +98,7 @@ pub struct Config {
 impl Config {
     /// Returns a configuration that tolerates `max_crashes` crashes. Each round lasts one unit.
     pub fn tolerating_crashes(max_crashes: Option<u32>) -> Self {
-        Config { max_crashes, round_duration: Delay::units(1), variants: Variants::none() }
+        Config { max_crashes, round_duration: Delay::time_units(1), variants: Variants::none() }
     }
 
     fn crashes(&self, size: u32) -> u32 {
@@ -193,7 +194,7 @@ impl RoundAlgorithm for FloodSetProcess {
         let most = u64::from(broadcasts) * n * peers;
         let least = (1 + u64::from(broadcasts - 1) * joining) * peers;
         Card {
-            strategy: Strategy::Flooding,
+            strategy: AlgorithmClass::Flooding,
             faults: ToleratedFaults {
                 crashes: CrashModel::Stop,
                 max_crashed: config.max_crashes,
@@ -202,7 +203,7 @@ impl RoundAlgorithm for FloodSetProcess {
                 )
             },
             messages: MessageCost::per_agreement(formula, least, Some(most)),
-            theory: Some(Theory::agreement("f+1", rounds)),
+            theory: Some(ExpectedCosts::agreement("f+1", rounds)),
             variants: Variants::<VariantId>::declarations(),
             ..Card::agreement(
                 Service::Consensus,

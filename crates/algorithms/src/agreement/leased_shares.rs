@@ -47,16 +47,18 @@ use alloc::vec::Vec;
 use tenure_core::service::shares::{Command, Event, LockShare};
 use tenure_core::{Algorithm, Card, Fence, MessageCost, ProcessId, Property, Service};
 use tenure_session::{AccessMode, Waiter, WaiterAction, WaiterPosition};
-use tenure_store::{Enqueue, KeySpan, KeyValue, LockMode, Store, WatchFilter};
+use tenure_store::{AcquireLock, KeySpan, KeyValue, LockMode, Store, WatchFilter};
 
 use crate::catalogue_error::CatalogueError;
-use crate::mutex::Ticket;
-use crate::mutex::leased::{self, Blockers, ClaimTicket, LeasedLock, LockKind, older_keys_query};
+use crate::mutex::RequestId;
+use crate::mutex::leased::{
+    self, Blockers, ClaimTicket, LockPolicy, SessionLock, older_keys_query,
+};
 use crate::parameters::{FromParameters, Parameters};
 use crate::variants::{Variants, variant_ids};
 
 /// One process: a client of the lock service. One of the processes is also the service.
-pub type LeasedShares = LeasedLock<Config>;
+pub type SessionSharedLock = SessionLock<Config>;
 
 /// Configuration of one process.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -111,8 +113,8 @@ impl Config {
     /// Returns a configuration for read and write locks. The first process is the service, and
     /// messages take at most `delay` ticks. With the variant `semaphore`, the semaphore has two
     /// permits.
-    pub fn plain(delay: u64) -> Self {
-        let base = leased::Config::plain(delay);
+    pub fn with_defaults(delay: u64) -> Self {
+        let base = leased::Config::with_defaults(delay);
         Config { base, permits: 2, variants: Variants::none() }
     }
 
@@ -139,7 +141,9 @@ impl Config {
         }
         let is_opposite = self.has(VariantId::OppositeOrder);
         match self.has(VariantId::TwoLocks) || is_opposite {
-            true if is_opposite && at.number().is_multiple_of(2) => [(2, share), (1, share)].into(),
+            true if is_opposite && at.display_number().is_multiple_of(2) => {
+                [(2, share), (1, share)].into()
+            }
             true => [(1, share), (2, share)].into(),
             false => [(1, share)].into(),
         }
@@ -194,23 +198,23 @@ impl FromParameters for Config {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ShareTicket {
-    session: Ticket,
+    session: RequestId,
     share: LockShare,
     step: u8,
 }
 
-impl From<Ticket> for ShareTicket {
-    fn from(session: Ticket) -> Self {
+impl From<RequestId> for ShareTicket {
+    fn from(session: RequestId) -> Self {
         ShareTicket { session, share: LockShare::Part, step: 0 }
     }
 }
 
 impl ClaimTicket for ShareTicket {
-    fn session(&self) -> Ticket {
+    fn session(&self) -> RequestId {
         self.session
     }
 
-    fn in_session(self, session: Ticket) -> Self {
+    fn for_session(self, session: RequestId) -> Self {
         ShareTicket { session, step: 0, ..self }
     }
 }
@@ -234,7 +238,7 @@ impl Blockers for ShareBlockers {
     }
 }
 
-impl LockKind for Config {
+impl LockPolicy for Config {
     type Command = Command;
     type Event = Event;
     type Ticket = ShareTicket;
@@ -245,7 +249,7 @@ impl LockKind for Config {
         &self.base
     }
 
-    fn ticket_of_first_claim(&self, command: &Command, session: Ticket) -> Option<ShareTicket> {
+    fn ticket_of_first_claim(&self, command: &Command, session: RequestId) -> Option<ShareTicket> {
         match command {
             Command::Lock { share } => Some(ShareTicket { session, share: *share, step: 0 }),
             Command::Unlock => None,
@@ -267,7 +271,7 @@ impl LockKind for Config {
         Event::Unlocked
     }
 
-    fn enqueue_command(&self, at: ProcessId, ticket: &ShareTicket, lease: u64) -> Enqueue {
+    fn acquire_command(&self, at: ProcessId, ticket: &ShareTicket, lease: u64) -> AcquireLock {
         let (lock, access) = self.claim(at, ticket);
         let (kind, value) = match access {
             AccessMode::Shared => (&b"/read"[..], Vec::new()),
@@ -277,7 +281,7 @@ impl LockKind for Config {
             }
         };
         let name = [&lock[..], kind].concat().into();
-        Enqueue { name, lease, mode: LockMode::Exclusive, value: value.into() }
+        AcquireLock { name, lease, mode: LockMode::Exclusive, value: value.into() }
     }
 
     fn blockers(
@@ -300,7 +304,7 @@ impl LockKind for Config {
         (!keys.is_empty()).then_some(ShareBlockers(keys))
     }
 
-    fn has_deleted(&self, store: &Store, blockers: &ShareBlockers, from: u64) -> bool {
+    fn is_any_deleted_since(&self, store: &Store, blockers: &ShareBlockers, from: u64) -> bool {
         let span = KeySpan::prefix(b"lock");
         let watch = WatchFilter { span, no_put: true, prev_kv: true, ..WatchFilter::default() };
         let Ok(past) = store.past_events(&watch, from, usize::MAX) else { return true };
@@ -308,13 +312,13 @@ impl LockKind for Config {
         deleted.any(|kv| blockers.contains(kv.lease))
     }
 
-    fn takes_over(
+    fn acquires_on_release(
         &self,
         (waiter, waiting): (ProcessId, &ShareTicket),
         (holder, released): (ProcessId, &ShareTicket),
     ) -> bool {
         let (waiting, released) = (self.claim(waiter, waiting).1, self.claim(holder, released).1);
-        waiting.can_take_over_from(released) || self.has(VariantId::AnyHolderHandsOver)
+        waiting.acquires_on_release_of(released) || self.has(VariantId::AnyHolderHandsOver)
     }
 
     fn on_deleted(
@@ -339,7 +343,7 @@ impl LockKind for Config {
     }
 }
 
-impl Algorithm for LeasedShares {
+impl Algorithm for SessionSharedLock {
     fn card(config: &Config, size: u32) -> Card {
         let formula = "5 (0 at the service), 4 for each wait, 2 for a renewal";
         let card = Card {

@@ -25,7 +25,7 @@ use tenure_core::service::election;
 use tenure_core::service::spanning_tree::{Command, Event};
 use tenure_core::theory::{Prediction, WorkloadKind};
 use tenure_core::{
-    Algorithm, Card, CostUnit, Effects, Group, Label, Labelled, Layer, MessageCost, Never,
+    Algorithm, Card, CostUnit, Effects, Group, Labelled, Layer, MessageCost, MessageLabel, Never,
     ProcessId, Property, Protocol, Service,
 };
 
@@ -52,8 +52,8 @@ impl fmt::Debug for Message {
 }
 
 impl Labelled for Message {
-    fn label(&self) -> Label {
-        Label { layer: Layer::Agreement, ..self.0.label() }
+    fn label(&self) -> MessageLabel {
+        MessageLabel { layer: Layer::Agreement, ..self.0.label() }
     }
 }
 

@@ -39,9 +39,9 @@ crate::catalogue::members! {
     "congenial-philosophers" => congenial_philosophers::CongenialPhilosophers;
     "ricciardi-birman" => ricciardi_birman::RicciardiBirman;
     "stable-vectors" => stable_vectors::StableVectors;
-    "raft-log" => raft_log::RaftLog;
-    "relayed-log" => relayed_log::RelayedLog;
-    "central-detection" => central_detection::CentralDetection;
+    "raft-log" => raft_log::RaftReplica;
+    "relayed-log" => relayed_log::ForwardingLog;
+    "central-detection" => central_detection::CentralDeadlockDetection;
     "causal-broadcast" => causal_broadcast::CausalBroadcast;
-    "leased-shares" => leased_shares::LeasedShares;
+    "leased-shares" => leased_shares::SessionSharedLock;
 }

@@ -3,7 +3,7 @@
 //! T. D. Chandra, V. Hadzilacos, S. Toueg, *The weakest failure detector for solving consensus*,
 //! JACM 43(4), 1996.
 
-use tenure_core::{ProcessId, ProcessSet, Verdict};
+use tenure_core::{PeerVerdict, ProcessId, ProcessSet};
 
 /// The leader oracle. Each process regards as leader the process with the lowest id that it does
 /// not suspect.
@@ -17,10 +17,10 @@ pub(super) struct Omega {
 }
 
 impl Omega {
-    pub(super) fn on_verdict(&mut self, peer: ProcessId, verdict: Verdict) {
+    pub(super) fn on_verdict(&mut self, peer: ProcessId, verdict: PeerVerdict) {
         match verdict {
-            Verdict::Suspect => self.suspected.insert(peer),
-            Verdict::Trust => self.suspected.remove(peer),
+            PeerVerdict::Suspect => self.suspected.insert(peer),
+            PeerVerdict::Trust => self.suspected.remove(peer),
         };
     }
 

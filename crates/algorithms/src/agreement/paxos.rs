@@ -35,10 +35,10 @@
 //! Every ballot runs both phases, even the first ballot of a run.
 
 use tenure_core::service::consensus::{Command, Event};
-use tenure_core::theory::Theory;
+use tenure_core::theory::ExpectedCosts;
 use tenure_core::{
-    Algorithm, Card, CrashModel, DetectorClass, Effects, Group, MessageCost, Never, ProcessId,
-    ProcessSet, Property, Protocol, Service, Term, ToleratedFaults, Verdict, labelled,
+    Algorithm, Card, CrashModel, DetectorClass, Effects, Group, MessageCost, Never, PeerVerdict,
+    ProcessId, ProcessSet, Property, Protocol, Service, Term, ToleratedFaults, labelled,
 };
 
 use super::omega::Omega;
@@ -62,7 +62,7 @@ enum Proposing {
     Idle,
     /// Phase 1: the process collects promises. `newest` is the accepted proposal with the highest
     /// ballot in these promises.
-    Preparing { ballot: Term, promised: ProcessSet, newest: Option<Accepted> },
+    Preparing { ballot: Term, promised: ProcessSet, newest: Option<Proposal> },
     /// Phase 2: the process collects acceptances of `value`.
     Accepting { ballot: Term, value: u64, accepted: ProcessSet },
 }
@@ -77,14 +77,14 @@ pub struct Stable {
     promised: Option<Term>,
     /// Proposal that this process accepted last (`maxVBal` and `maxVal` in the paper); `None` if it
     /// has accepted none.
-    accepted: Option<Accepted>,
+    accepted: Option<Proposal>,
     decided: Option<u64>,
 }
 
 /// A proposal that a process has accepted, or is asked to accept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Accepted {
+pub struct Proposal {
     ballot: Term,
     #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::any"))]
     value: u64,
@@ -104,12 +104,12 @@ pub enum Message {
         /// Ballot that the sender joins: the ballot of the `Prepare` that it received.
         ballot: Term,
         /// Proposal that the sender accepted last; `None` if it has accepted none.
-        accepted: Option<Accepted>,
+        accepted: Option<Proposal>,
     },
     /// Phase 2a: asks to accept a proposal.
     Accept {
         /// Ballot and value that the receiver is asked to accept.
-        proposal: Accepted,
+        proposal: Proposal,
     },
     /// Phase 2b: the sender has accepted the proposal.
     Accepted {
@@ -196,13 +196,13 @@ impl Protocol for Paxos {
         self.act_as_leader(fx);
     }
 
-    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
+    fn on_suspicion(&mut self, peer: ProcessId, verdict: PeerVerdict, fx: &mut impl Effects<Self>) {
         let was_leader = self.is_leader();
         self.omega.on_verdict(peer, verdict);
         match verdict {
-            Verdict::Suspect if !was_leader => self.act_as_leader(fx),
-            Verdict::Suspect => {}
-            Verdict::Trust => self.remind(peer, fx),
+            PeerVerdict::Suspect if !was_leader => self.act_as_leader(fx),
+            PeerVerdict::Suspect => {}
+            PeerVerdict::Trust => self.remind(peer, fx),
         }
     }
 
@@ -296,7 +296,7 @@ impl Paxos {
 
     /// Accepts a proposal. If this process has promised a newer ballot than the ballot of the
     /// proposal, changes nothing and returns the promised ballot as an error.
-    fn accept(&mut self, proposal: Accepted) -> Result<(), Term> {
+    fn accept(&mut self, proposal: Proposal) -> Result<(), Term> {
         self.promise(proposal.ballot)?;
         self.memory.accepted = Some(proposal);
         Ok(())
@@ -306,7 +306,7 @@ impl Paxos {
         &mut self,
         from: ProcessId,
         of: Term,
-        reported: Option<Accepted>,
+        reported: Option<Proposal>,
         fx: &mut impl Effects<Self>,
     ) {
         let Proposing::Preparing { ballot, promised, newest } = &mut self.proposing else { return };
@@ -319,7 +319,7 @@ impl Paxos {
         let Some(own) = self.memory.proposal.filter(|_| self.is_quorum(&promised)) else { return };
         let bound = newest.filter(|_| !self.variants.has(VariantId::AnyValue));
         let value = bound.map_or(own, |accepted| accepted.value);
-        let proposal = Accepted { ballot: of, value };
+        let proposal = Proposal { ballot: of, value };
         self.proposing = Proposing::Accepting { ballot: of, value, accepted: ProcessSet::new() };
         fx.broadcast(&self.group.peers(), Message::Accept { proposal });
         // As an acceptor, this process may have promised a newer ballot since it started `of`.
@@ -356,7 +356,7 @@ impl Paxos {
             (None, Proposing::Idle) => return,
             (None, Proposing::Preparing { ballot, .. }) => Message::Prepare { ballot: *ballot },
             (None, Proposing::Accepting { ballot, value, .. }) => {
-                Message::Accept { proposal: Accepted { ballot: *ballot, value: *value } }
+                Message::Accept { proposal: Proposal { ballot: *ballot, value: *value } }
             }
         };
         fx.send(peer, message);
@@ -377,7 +377,7 @@ impl Algorithm for Paxos {
             },
             detection: DetectorClass::EventuallyPerfect,
             messages: MessageCost::per_agreement("5(N−1) where one leads", 5 * (n - 1), None),
-            theory: Some(Theory::agreement("5", 5)),
+            theory: Some(ExpectedCosts::agreement("5", 5)),
             variants: Variants::<VariantId>::declarations(),
             ..Card::agreement(
                 Service::Consensus,

@@ -55,14 +55,14 @@ use alloc::collections::VecDeque;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use tenure_core::service::log::{Command, Content, Entry, Event, Members, Reason};
-use tenure_core::{Effects, Group, ProcessId, ProcessSet, Protocol, SharedConfig, TimerRole};
+use tenure_core::service::log::{Command, Content, DeclineReason, Entry, Event, Members};
+use tenure_core::{Effects, Group, ProcessId, ProcessSet, Protocol, TimerRole, UncomparedConfig};
 
 pub use config::{Config, VariantId};
 use handover::Handover;
 pub use log::{EntryId, Log};
 use members::{MembershipEntry, PendingMembershipChange};
-pub use message::{Message, Piece};
+pub use message::{Message, SnapshotChunk};
 use reads::PendingReads;
 use replication::FollowerProgress;
 pub use saved::Stable;
@@ -71,9 +71,9 @@ pub use snapshot::Snapshot;
 
 /// One member of a group that replicates a log.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct RaftLog {
+pub struct RaftReplica {
     group: Group,
-    config: SharedConfig<Config>,
+    config: UncomparedConfig<Config>,
     /// Latest term that this process has seen (`currentTerm` in the paper).
     term: u64,
     /// Candidate that has this process's vote in this term, if any (`votedFor` in the paper).
@@ -152,7 +152,7 @@ pub enum Timer {
     Store,
 }
 
-impl Protocol for RaftLog {
+impl Protocol for RaftReplica {
     type Config = Config;
     type Command = Command;
     type Event = Event;
@@ -168,9 +168,9 @@ impl Protocol for RaftLog {
     ) -> Self {
         let Stable { term, voted_for, snapshot, log, .. } = stable.unwrap_or_default();
         fx.set_timer(Timer::Election, config.election_timeout);
-        let mut process = RaftLog {
+        let mut process = RaftReplica {
             group,
-            config: SharedConfig::new(config.clone()),
+            config: UncomparedConfig::new(config.clone()),
             term,
             voted_for,
             log,
@@ -183,7 +183,7 @@ impl Protocol for RaftLog {
         process.commit = process.snapshot_index();
         process.reload_membership_from_log();
         process.emit_restored(fx);
-        for (index, entry) in (process.log.base().index + 1..).zip(process.log.entries()) {
+        for (index, entry) in (process.log.first_index()..).zip(process.log.entries()) {
             fx.emit(Event::Stored { index, entry: entry.clone() });
         }
         process
@@ -209,7 +209,7 @@ impl Protocol for RaftLog {
 
     fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) {
         if self.is_disabled() {
-            return self.decline(command.ticket(), Reason::NotLeading, fx);
+            return self.decline(command.ticket(), DeclineReason::NotLeading, fx);
         }
         match command {
             Command::Append { ticket, payload } => {
@@ -296,7 +296,7 @@ impl Protocol for RaftLog {
     }
 }
 
-impl RaftLog {
+impl RaftReplica {
     /// Returns the log of this process.
     pub fn log(&self) -> &Log {
         &self.log
@@ -328,14 +328,14 @@ impl RaftLog {
                 fx.emit(Event::Following { term: self.term, leader: None });
                 proposed.iter().for_each(|(_, ticket)| fx.emit(Event::Unknown { ticket: *ticket }));
                 for ticket in reads.tickets() {
-                    fx.emit(Event::Declined { ticket, reason: Reason::Deposed, leader: None });
+                    self.decline(ticket, DeclineReason::Deposed, fx);
                 }
                 if let Some(Handover { ticket, .. }) = handover {
                     fx.emit(Event::HandedOver { ticket });
                 }
                 if let Some(ticket) = change.as_ref().and_then(|change| change.ticket) {
                     if change.is_some_and(|change| change.is_joint_entry_pending()) {
-                        self.decline(ticket, Reason::Deposed, fx);
+                        self.decline(ticket, DeclineReason::Deposed, fx);
                     } else {
                         fx.emit(Event::Unknown { ticket });
                     }
@@ -382,7 +382,7 @@ impl RaftLog {
         }
     }
 
-    fn decline(&self, ticket: u64, reason: Reason, fx: &mut impl Effects<Self>) {
+    fn decline(&self, ticket: u64, reason: DeclineReason, fx: &mut impl Effects<Self>) {
         fx.emit(Event::Declined { ticket, reason, leader: self.leader() });
     }
 

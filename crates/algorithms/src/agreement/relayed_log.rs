@@ -35,23 +35,24 @@ mod rules;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
-use tenure_core::service::log::{self, Payload, Reason};
-use tenure_core::service::relayed_log::{Command, Event, Ticket};
+use tenure_core::service::log::{self, DeclineReason, Payload};
+use tenure_core::service::relayed_log::{Command, Event, QueryId};
 use tenure_core::{
-    Algorithm, Effects, Group, LiftEffects, ProcessId, Protocol, SharedConfig, TimerRole, Verdict,
+    Algorithm, CollectingEffects, Effects, Group, PeerVerdict, ProcessId, Protocol, TimerRole,
+    UncomparedConfig,
 };
 
-use super::raft_log::{self, RaftLog, Stable, Timer};
+use super::raft_log::{self, RaftReplica, Stable, Timer};
 pub use config::{Config, VariantId};
 pub use message::Message;
 use message::{ForwardedOutcome, RequestKind, UserRequest};
 
 /// One process: its replicated log, and the requests that it forwards or executes for others.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct RelayedLog {
+pub struct ForwardingLog {
     me: ProcessId,
-    config: SharedConfig<Config>,
-    log: RaftLog,
+    config: UncomparedConfig<Config>,
+    log: RaftReplica,
     /// Leader according to the last report of the log; `None` if it knew none.
     leader: Option<ProcessId>,
     /// Requests of the local user that wait for an answer of the leader, by ticket.
@@ -78,7 +79,7 @@ struct Forwarded {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Submitted {
     by: ProcessId,
-    ticket: Ticket,
+    ticket: QueryId,
     /// Query to pass to the local user after the read. `None` if the request is an append or a
     /// plain read.
     query: Option<Payload>,
@@ -87,7 +88,7 @@ struct Submitted {
 /// First ticket for requests in `submitted`. The local user chooses only smaller tickets.
 const FIRST_RELAYED_TICKET: u64 = 1 << 63;
 
-impl Protocol for RelayedLog {
+impl Protocol for ForwardingLog {
     type Config = Config;
     type Command = Command;
     type Event = Event;
@@ -102,11 +103,11 @@ impl Protocol for RelayedLog {
         fx: &mut impl Effects<Self>,
     ) -> Self {
         let me = group.me();
-        let boot = |fx: &mut Inner<'_, _>| RaftLog::boot(group, &config.log, stable, fx);
+        let boot = |fx: &mut Inner<'_, _>| RaftReplica::boot(group, &config.log, stable, fx);
         let (log, events) = fx.run_child(Message::Log as OfLog, identity as OfTimer, boot);
-        let mut process = RelayedLog {
+        let mut process = ForwardingLog {
             me,
-            config: SharedConfig::new(config.clone()),
+            config: UncomparedConfig::new(config.clone()),
             log,
             leader: None,
             forwarded: BTreeMap::new(),
@@ -126,14 +127,14 @@ impl Protocol for RelayedLog {
         self.log.unsaved_change(saved)
     }
 
-    const DEFERS_SAVES: bool = RaftLog::DEFERS_SAVES;
+    const DEFERS_SAVES: bool = RaftReplica::DEFERS_SAVES;
 
     fn urgent_change(&self, saved: &Stable) -> Option<Stable> {
         self.log.urgent_change(saved)
     }
 
     fn apply_change(saved: &mut Stable, change: Stable) {
-        RaftLog::apply_change(saved, change);
+        RaftReplica::apply_change(saved, change);
     }
 
     fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) {
@@ -156,7 +157,7 @@ impl Protocol for RelayedLog {
             Command::Query { ticket, query } => {
                 let request = UserRequest::Question(query);
                 if !self.forward(ticket, request.clone(), fx) {
-                    let ticket = Ticket { incarnation: self.config.incarnation, number: ticket };
+                    let ticket = QueryId { incarnation: self.config.incarnation, number: ticket };
                     self.submit(self.me, ticket, request, fx);
                 }
             }
@@ -173,7 +174,7 @@ impl Protocol for RelayedLog {
         match message {
             Message::Log(message) => self.step(fx, |log, fx| log.on_message(from, message, fx)),
             Message::Ask { ticket, request } => self.submit(from, ticket, request, fx),
-            Message::Answer { ticket: Ticket { incarnation, number }, outcome } => {
+            Message::Answer { ticket: QueryId { incarnation, number }, outcome } => {
                 let is_awaited = self.forwarded.get(&number).is_some_and(|it| it.to == from);
                 if incarnation == self.config.incarnation
                     && is_awaited
@@ -195,7 +196,7 @@ impl Protocol for RelayedLog {
     }
 
     fn timer_role(timer: &Timer) -> TimerRole {
-        RaftLog::timer_role(timer)
+        RaftReplica::timer_role(timer)
     }
 
     /// Returns true if the state of this process must be saved before `message` is sent. An answer
@@ -203,7 +204,7 @@ impl Protocol for RelayedLog {
     /// require a save.
     fn must_wait_for_save(message: &Message) -> bool {
         match message {
-            Message::Log(message) => RaftLog::must_wait_for_save(message),
+            Message::Log(message) => RaftReplica::must_wait_for_save(message),
             Message::Ask { .. } | Message::Notify { .. } => false,
             Message::Answer { .. } => true,
         }
@@ -211,8 +212,8 @@ impl Protocol for RelayedLog {
 
     /// Stops waiting for the answers of `peer` if `peer` is suspected. The log ignores suspicions,
     /// because it has its own timeouts.
-    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
-        if verdict == Verdict::Suspect {
+    fn on_suspicion(&mut self, peer: ProcessId, verdict: PeerVerdict, fx: &mut impl Effects<Self>) {
+        if verdict == PeerVerdict::Suspect {
             self.end_waits(|forwarded| forwarded.to == peer, fx);
         }
     }
@@ -220,17 +221,17 @@ impl Protocol for RelayedLog {
 
 type OfLog = fn(raft_log::Message) -> Message;
 type OfTimer = fn(Timer) -> Timer;
-type Inner<'a, F> = LiftEffects<'a, F, RelayedLog, RaftLog, OfLog, OfTimer>;
+type Inner<'a, F> = CollectingEffects<'a, F, ForwardingLog, RaftReplica, OfLog, OfTimer>;
 
 fn identity(timer: Timer) -> Timer {
     timer
 }
 
-impl RelayedLog {
+impl ForwardingLog {
     fn step<F: Effects<Self>>(
         &mut self,
         fx: &mut F,
-        step: impl FnOnce(&mut RaftLog, &mut Inner<'_, F>),
+        step: impl FnOnce(&mut RaftReplica, &mut Inner<'_, F>),
     ) {
         let before = self.leadership();
         let step = |fx: &mut Inner<'_, F>| step(&mut self.log, fx);
@@ -253,7 +254,7 @@ impl RelayedLog {
         let Some(leader) = self.leader.filter(|leader| *leader != self.me) else { return false };
         let term = self.log.highest_term();
         self.forwarded.insert(ticket, Forwarded { to: leader, term, request: request.clone() });
-        let ticket = Ticket { incarnation: self.config.incarnation, number: ticket };
+        let ticket = QueryId { incarnation: self.config.incarnation, number: ticket };
         fx.send(leader, Message::Ask { ticket, request });
         true
     }
@@ -261,7 +262,7 @@ impl RelayedLog {
     fn submit(
         &mut self,
         by: ProcessId,
-        ticket: Ticket,
+        ticket: QueryId,
         request: UserRequest,
         fx: &mut impl Effects<Self>,
     ) {
@@ -338,7 +339,7 @@ impl RelayedLog {
     fn respond(
         &mut self,
         to: ProcessId,
-        ticket: Ticket,
+        ticket: QueryId,
         outcome: ForwardedOutcome,
         fx: &mut impl Effects<Self>,
     ) {
@@ -368,14 +369,14 @@ impl RelayedLog {
             }
             (_, ForwardedOutcome::Declined(reason)) => self.declined(ticket, reason),
             // A read never takes effect, so an unknown outcome is reported as declined.
-            (RequestKind::Read, _) => self.declined(ticket, Reason::Deposed),
+            (RequestKind::Read, _) => self.declined(ticket, DeclineReason::Deposed),
             (RequestKind::Append | RequestKind::Question, _) => {
                 Event::Log(log::Event::Unknown { ticket })
             }
         });
     }
 
-    fn declined(&self, ticket: u64, reason: Reason) -> Event {
+    fn declined(&self, ticket: u64, reason: DeclineReason) -> Event {
         Event::Log(log::Event::Declined { ticket, reason, leader: self.leader })
     }
 

@@ -31,11 +31,11 @@
 
 use alloc::collections::{BTreeMap, BTreeSet};
 
-use tenure_core::service::broadcast::{Command, Event, Item};
-use tenure_core::theory::Theory;
+use tenure_core::service::broadcast::{Command, Event, ItemId};
+use tenure_core::theory::ExpectedCosts;
 use tenure_core::{
-    Algorithm, Card, CrashModel, Delay, Effects, Group, MessageCost, ProcessId, ProcessSet,
-    Property, Protocol, Service, Strategy, ToleratedFaults, labelled,
+    Algorithm, AlgorithmClass, Card, CrashModel, Delay, Effects, Group, MessageCost, ProcessId,
+    ProcessSet, Property, Protocol, Service, ToleratedFaults, labelled,
 };
 
 use crate::Variants;
@@ -47,10 +47,10 @@ pub struct ReliableBroadcast {
     group: Group,
     variants: Variants<VariantId>,
     /// Items that this process has received or broadcast.
-    known: BTreeMap<Item, Known>,
+    known: BTreeMap<ItemId, Known>,
     /// Items that this process has delivered but not forwarded yet. Used only in the variant
     /// `deliver-first`.
-    unforwarded: BTreeSet<Item>,
+    unforwarded: BTreeSet<ItemId>,
 }
 
 /// State of a received item.
@@ -69,7 +69,7 @@ pub enum Message {
     /// Forwards an item.
     Item {
         /// The forwarded item.
-        item: Item,
+        item: ItemId,
     },
 }
 
@@ -123,7 +123,7 @@ impl Protocol for ReliableBroadcast {
 
     fn on_command(&mut self, Command::Broadcast { number }: Command, fx: &mut impl Effects<Self>) {
         let me = self.group.me();
-        self.on_item(me, Item { from: me, number }, fx);
+        self.on_item(me, ItemId { from: me, number }, fx);
     }
 
     fn on_message(
@@ -133,7 +133,7 @@ impl Protocol for ReliableBroadcast {
         fx: &mut impl Effects<Self>,
     ) {
         let item =
-            if self.variants.has(VariantId::NamesSender) { Item { from, ..item } } else { item };
+            if self.variants.has(VariantId::NamesSender) { ItemId { from, ..item } } else { item };
         self.on_item(from, item, fx);
     }
 
@@ -148,12 +148,12 @@ impl ReliableBroadcast {
     /// Records that `from` and this process have the item. Forwards the item if it is new. Delivers
     /// each item only once: immediately or, with the variant `uniform`, when a majority is known to
     /// have the item.
-    fn on_item(&mut self, from: ProcessId, item: Item, fx: &mut impl Effects<Self>) {
+    fn on_item(&mut self, from: ProcessId, item: ItemId, fx: &mut impl Effects<Self>) {
         let delivers_first = self.variants.has(VariantId::DeliverFirst);
         if !self.known.contains_key(&item) {
             if delivers_first {
                 self.unforwarded.insert(item);
-                fx.set_timer(Timer::SendOn, Delay::between_units(0, 1));
+                fx.set_timer(Timer::SendOn, Delay::between_time_units(0, 1));
             } else {
                 self.forward(item, fx);
             }
@@ -169,7 +169,7 @@ impl ReliableBroadcast {
         }
     }
 
-    fn forward(&self, item: Item, fx: &mut impl Effects<Self>) {
+    fn forward(&self, item: ItemId, fx: &mut impl Effects<Self>) {
         let is_ours = item.from == self.group.me();
         if self.variants.has(VariantId::NoRelay) && !is_ours {
             return;
@@ -188,7 +188,7 @@ impl Algorithm for ReliableBroadcast {
     fn card(variants: &Variants<VariantId>, size: u32) -> Card {
         let n = u64::from(size);
         let card = Card {
-            strategy: Strategy::Flooding,
+            strategy: AlgorithmClass::Flooding,
             faults: ToleratedFaults {
                 crashes: CrashModel::Stop,
                 ..ToleratedFaults::duplication_only(
@@ -200,7 +200,7 @@ impl Algorithm for ReliableBroadcast {
                 (n - 1) * (n - 1),
                 Some((n - 1) * (n - 1)),
             ),
-            theory: Some(Theory::agreement("1", 1)),
+            theory: Some(ExpectedCosts::agreement("1", 1)),
             variants: Variants::<VariantId>::declarations(),
             ..Card::agreement(
                 Service::Broadcast,
@@ -221,7 +221,7 @@ impl Algorithm for ReliableBroadcast {
         Card {
             faults: card.faults.requiring_majority(),
             messages: MessageCost::per_agreement("N(N−1)", messages, Some(messages)),
-            theory: Some(Theory::agreement("2", 2)),
+            theory: Some(ExpectedCosts::agreement("2", 2)),
             ..card.with_promises([Property::UniformAgreement])
         }
     }

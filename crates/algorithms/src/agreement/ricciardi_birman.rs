@@ -39,7 +39,7 @@ mod message;
 use tenure_core::service::membership::{Command, Event, View};
 use tenure_core::{
     Algorithm, Card, ChannelOrder, CrashModel, DetectorClass, Effects, Group, MessageCost, Never,
-    ProcessId, ProcessSet, Property, Protocol, Service, ToleratedFaults, Verdict,
+    PeerVerdict, ProcessId, ProcessSet, Property, Protocol, Service, ToleratedFaults,
 };
 
 pub use self::message::{Message, Proposal};
@@ -142,13 +142,13 @@ impl Protocol for RicciardiBirman {
         }
     }
 
-    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
+    fn on_suspicion(&mut self, peer: ProcessId, verdict: PeerVerdict, fx: &mut impl Effects<Self>) {
         match verdict {
-            Verdict::Suspect => {
+            PeerVerdict::Suspect => {
                 self.suspected.insert(peer);
                 self.send_view(&self.group.peers(), fx);
             }
-            Verdict::Trust => {
+            PeerVerdict::Trust => {
                 self.suspected.remove(peer);
                 fx.send(peer, Message::Install { view: self.view.clone() });
             }
@@ -394,7 +394,7 @@ impl Algorithm for RicciardiBirman {
                 "a majority of each view decides the next one",
                 "Ricciardi and Birman, PODC, 1991",
             )
-            .with_promises([Property::OneView])
+            .with_promises([Property::ViewAgreement])
         }
     }
 }

@@ -95,7 +95,7 @@ pub struct Config {
 
 impl Config {
     /// Returns a configuration with the original names 1, 2, 3 …
-    pub fn plain(size: u32) -> Self {
+    pub fn with_defaults(size: u32) -> Self {
         Config { originals: (1..=size).map(Rank::from_id).collect(), variants: Variants::none() }
     }
 }
@@ -250,7 +250,7 @@ impl Algorithm for StableVectors {
                 "a process picks a name once a majority shares its view",
                 "Attiya, Bar-Noy, Dolev, Peleg and Reischuk, JACM 37(3), 1990",
             )
-            .with_promises([Property::UniqueNames, Property::SmallNames])
+            .with_promises([Property::UniqueNames, Property::NamesInRange])
         }
     }
 }

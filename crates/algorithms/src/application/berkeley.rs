@@ -32,7 +32,8 @@ use alloc::vec::Vec;
 
 use tenure_core::service::clock_synchronisation::{Command, Event};
 use tenure_core::{
-    Delay, Effects, Group, ProcessId, ProcessSet, Protocol, SharedConfig, Term, Verdict, labelled,
+    Delay, Effects, Group, PeerVerdict, ProcessId, ProcessSet, Protocol, Term, UncomparedConfig,
+    labelled,
 };
 
 use super::{Application, Leadership};
@@ -41,7 +42,7 @@ use super::{Application, Leadership};
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Berkeley {
     group: Group,
-    config: SharedConfig<Config>,
+    config: UncomparedConfig<Config>,
     leadership: Leadership,
     suspected: ProcessSet,
     /// Corrected time minus the time of the local clock, in ticks.
@@ -107,7 +108,7 @@ labelled!(
     Poll => "poll", Reading => "reading", Adjust => "adjust", Newer => "newer",
 );
 
-/// Timers of this algorithm.
+/// Timer that a leader sets when it starts a round. It requires [`Config::round_interval`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Timer {
     /// The next round is due.
@@ -136,7 +137,7 @@ impl Protocol for Berkeley {
     fn boot(group: Group, config: &Config, _: Option<()>, _: &mut impl Effects<Self>) -> Self {
         Berkeley {
             group,
-            config: SharedConfig::new(*config),
+            config: UncomparedConfig::new(*config),
             leadership: Leadership::default(),
             suspected: ProcessSet::new(),
             correction: 0,
@@ -191,16 +192,16 @@ impl Protocol for Berkeley {
         self.start_round(fx);
     }
 
-    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
+    fn on_suspicion(&mut self, peer: ProcessId, verdict: PeerVerdict, fx: &mut impl Effects<Self>) {
         match verdict {
-            Verdict::Suspect => {
+            PeerVerdict::Suspect => {
                 self.suspected.insert(peer);
                 if let Some(round) = &mut self.round {
                     round.awaited.remove(peer);
                     self.finish_if_complete(fx);
                 }
             }
-            Verdict::Trust => {
+            PeerVerdict::Trust => {
                 self.suspected.remove(peer);
                 self.start_round(fx);
             }
@@ -209,13 +210,13 @@ impl Protocol for Berkeley {
 }
 
 impl Application for Berkeley {
-    fn on_elected(&mut self, term: Term, fx: &mut impl Effects<Self>) {
+    fn on_leader_elected(&mut self, term: Term, fx: &mut impl Effects<Self>) {
         if self.leadership.on_elected(term, self.group) {
             self.start_round(fx);
         }
     }
 
-    fn on_deposed(&mut self, term: Term, _: &mut impl Effects<Self>) {
+    fn on_leader_deposed(&mut self, term: Term, _: &mut impl Effects<Self>) {
         self.leadership.on_deposed(term);
     }
 }

@@ -33,7 +33,7 @@ use alloc::vec::Vec;
 
 use tenure_core::service::replicated_list::{Command, Event};
 use tenure_core::{
-    Effects, Group, Never, ProcessId, ProcessSet, Protocol, Term, Verdict, labelled,
+    Effects, Group, Never, PeerVerdict, ProcessId, ProcessSet, Protocol, Term, labelled,
 };
 
 use super::{Application, Leadership};
@@ -226,9 +226,9 @@ impl Protocol for PrimaryBackup {
         }
     }
 
-    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
+    fn on_suspicion(&mut self, peer: ProcessId, verdict: PeerVerdict, fx: &mut impl Effects<Self>) {
         // A process that is trusted again may have missed messages.
-        let (Verdict::Trust, Some(term)) = (verdict, self.leadership.leading_term()) else {
+        let (PeerVerdict::Trust, Some(term)) = (verdict, self.leadership.leading_term()) else {
             return;
         };
         match self.phase {
@@ -242,7 +242,7 @@ impl Protocol for PrimaryBackup {
 }
 
 impl Application for PrimaryBackup {
-    fn on_elected(&mut self, term: Term, fx: &mut impl Effects<Self>) {
+    fn on_leader_elected(&mut self, term: Term, fx: &mut impl Effects<Self>) {
         if self.leadership.on_elected(term, self.group) {
             return self.take_over(term, fx);
         }
@@ -251,7 +251,7 @@ impl Application for PrimaryBackup {
         }
     }
 
-    fn on_deposed(&mut self, term: Term, _: &mut impl Effects<Self>) {
+    fn on_leader_deposed(&mut self, term: Term, _: &mut impl Effects<Self>) {
         self.leadership.on_deposed(term);
         if self.leadership.leading_term().is_none() {
             self.phase = Phase::Backup;

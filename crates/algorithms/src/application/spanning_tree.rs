@@ -31,9 +31,10 @@
 
 use alloc::sync::Arc;
 
-use tenure_core::service::leader_tree::{Command, Event, Wave};
+use tenure_core::service::leader_tree::{Command, Event, WaveId};
 use tenure_core::{
-    Effects, Group, Never, ProcessId, ProcessSet, Protocol, SharedConfig, Term, Verdict, labelled,
+    Effects, Group, Never, PeerVerdict, ProcessId, ProcessSet, Protocol, Term, UncomparedConfig,
+    labelled,
 };
 
 use super::{Application, Leadership};
@@ -42,7 +43,7 @@ use super::{Application, Leadership};
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SpanningTree {
     group: Group,
-    neighbours: SharedConfig<ProcessSet>,
+    neighbours: UncomparedConfig<ProcessSet>,
     echoes: bool,
     leadership: Leadership,
     suspected: ProcessSet,
@@ -52,7 +53,7 @@ pub struct SpanningTree {
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Position {
-    wave: Wave,
+    wave: WaveId,
     /// Parent; `None` at the root.
     parent: Option<ProcessId>,
     /// Neighbours, except the parent, from which no message has arrived.
@@ -68,19 +69,19 @@ pub enum Message {
     /// Informs a neighbour that the sender has joined the tree.
     Explore {
         /// Identifier of the tree.
-        wave: Wave,
+        wave: WaveId,
     },
     /// Informs the parent that the whole subtree of the sender has joined the tree.
     Echo {
         /// Identifier of the tree.
-        wave: Wave,
+        wave: WaveId,
         /// Number of processes in the subtree, including the sender.
         size: u32,
     },
     /// Informs the parent that the sender, or a process in its subtree, trusts a neighbour again.
     Trusted {
         /// Newest wave of the process that trusts its neighbour again.
-        wave: Wave,
+        wave: WaveId,
     },
     /// Informs the receiver of a newer term.
     Newer {
@@ -131,7 +132,7 @@ impl Protocol for SpanningTree {
     fn boot(group: Group, config: &Config, _: Option<()>, _: &mut impl Effects<Self>) -> Self {
         SpanningTree {
             group,
-            neighbours: SharedConfig::new(config.graph[group.me().index()].clone()),
+            neighbours: UncomparedConfig::new(config.graph[group.me().index()].clone()),
             echoes: config.sends_echoes,
             leadership: Leadership::default(),
             suspected: ProcessSet::new(),
@@ -171,31 +172,31 @@ impl Protocol for SpanningTree {
         }
     }
 
-    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
+    fn on_suspicion(&mut self, peer: ProcessId, verdict: PeerVerdict, fx: &mut impl Effects<Self>) {
         match verdict {
-            Verdict::Suspect => self.suspected.insert(peer),
-            Verdict::Trust => self.suspected.remove(peer),
+            PeerVerdict::Suspect => self.suspected.insert(peer),
+            PeerVerdict::Trust => self.suspected.remove(peer),
         };
         if self.leadership.leading_term().is_some() {
             return self.start_wave(fx);
         }
         let Some(Position { wave, .. }) = self.position else { return };
         match verdict {
-            Verdict::Suspect => self.on_neighbour(peer, wave, 0, fx),
-            Verdict::Trust if self.neighbours.contains(peer) => self.request_wave(fx),
-            Verdict::Trust => {}
+            PeerVerdict::Suspect => self.on_neighbour(peer, wave, 0, fx),
+            PeerVerdict::Trust if self.neighbours.contains(peer) => self.request_wave(fx),
+            PeerVerdict::Trust => {}
         }
     }
 }
 
 impl Application for SpanningTree {
-    fn on_elected(&mut self, term: Term, fx: &mut impl Effects<Self>) {
+    fn on_leader_elected(&mut self, term: Term, fx: &mut impl Effects<Self>) {
         if self.leadership.on_elected(term, self.group) {
             self.start_wave(fx);
         }
     }
 
-    fn on_deposed(&mut self, term: Term, _: &mut impl Effects<Self>) {
+    fn on_leader_deposed(&mut self, term: Term, _: &mut impl Effects<Self>) {
         self.leadership.on_deposed(term);
     }
 }
@@ -211,7 +212,7 @@ impl SpanningTree {
         let Some(term) = self.leadership.leading_term() else { return };
         let ours = self.position.as_ref().filter(|position| position.wave.term == term);
         let number = ours.map_or(0, |position| position.wave.number) + 1;
-        self.join(Wave { term, number }, None, fx);
+        self.join(WaveId { term, number }, None, fx);
     }
 
     /// Asks the parent for another wave. A process without a parent starts the wave itself, if it
@@ -225,7 +226,7 @@ impl SpanningTree {
         }
     }
 
-    fn join(&mut self, wave: Wave, parent: Option<ProcessId>, fx: &mut impl Effects<Self>) {
+    fn join(&mut self, wave: WaveId, parent: Option<ProcessId>, fx: &mut impl Effects<Self>) {
         let is_explored =
             |peer: &ProcessId| Some(*peer) != parent && !self.suspected.contains(*peer);
         let awaited: ProcessSet = self.neighbours.iter().filter(is_explored).collect();
@@ -241,7 +242,7 @@ impl SpanningTree {
     fn on_neighbour(
         &mut self,
         from: ProcessId,
-        wave: Wave,
+        wave: WaveId,
         size: u32,
         fx: &mut impl Effects<Self>,
     ) {

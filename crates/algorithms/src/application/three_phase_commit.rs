@@ -32,8 +32,8 @@ mod message;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use tenure_core::service::commit::{Command, Event, Transaction};
-use tenure_core::{Effects, Group, Never, ProcessId, ProcessSet, Protocol, Term, Verdict};
+use tenure_core::service::commit::{Command, Event, TransactionId};
+use tenure_core::{Effects, Group, Never, PeerVerdict, ProcessId, ProcessSet, Protocol, Term};
 
 pub use self::config::{Config, VariantId};
 use self::inquiry::Inquiry;
@@ -51,7 +51,7 @@ pub struct ThreePhaseCommit {
     suspected: ProcessSet,
     /// True if this process votes no on all transactions.
     votes_no: bool,
-    transactions: BTreeMap<Transaction, Progress>,
+    transactions: BTreeMap<TransactionId, Progress>,
     inquiry: Option<Inquiry>,
 }
 
@@ -125,7 +125,7 @@ impl Protocol for ThreePhaseCommit {
 
     fn on_message(&mut self, from: ProcessId, message: Message, fx: &mut impl Effects<Self>) {
         match message {
-            Message::Prepare { transaction: Transaction { term, .. } }
+            Message::Prepare { transaction: TransactionId { term, .. } }
             | Message::Ready { term, .. }
             | Message::Inquire { term }
                 if let Some(term) = self.leadership.newer_than(term) =>
@@ -172,13 +172,13 @@ impl Protocol for ThreePhaseCommit {
         }
     }
 
-    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
+    fn on_suspicion(&mut self, peer: ProcessId, verdict: PeerVerdict, fx: &mut impl Effects<Self>) {
         match verdict {
-            Verdict::Suspect => {
+            PeerVerdict::Suspect => {
                 self.suspected.insert(peer);
                 self.abort_where(|awaited| awaited.contains(peer), fx);
                 if self.leadership.leading_term().is_some() {
-                    let names: Vec<Transaction> = self.transactions.keys().copied().collect();
+                    let names: Vec<TransactionId> = self.transactions.keys().copied().collect();
                     names
                         .into_iter()
                         .for_each(|transaction| self.on_ready_confirmed(peer, transaction, fx));
@@ -188,7 +188,7 @@ impl Protocol for ThreePhaseCommit {
                     self.maybe_finish_inquiry(fx);
                 }
             }
-            Verdict::Trust => {
+            PeerVerdict::Trust => {
                 self.suspected.remove(peer);
                 for (transaction, progress) in &self.transactions {
                     if let Progress::Decided { commits, unacknowledged } = progress
@@ -205,14 +205,14 @@ impl Protocol for ThreePhaseCommit {
 }
 
 impl Application for ThreePhaseCommit {
-    fn on_elected(&mut self, term: Term, fx: &mut impl Effects<Self>) {
+    fn on_leader_elected(&mut self, term: Term, fx: &mut impl Effects<Self>) {
         self.follow(term, fx);
         if self.leadership.on_elected(term, self.group) {
             self.start_inquiry(fx);
         }
     }
 
-    fn on_deposed(&mut self, term: Term, _: &mut impl Effects<Self>) {
+    fn on_leader_deposed(&mut self, term: Term, _: &mut impl Effects<Self>) {
         self.leadership.on_deposed(term);
         if self.leadership.leading_term().is_none() {
             self.inquiry = None;
@@ -224,7 +224,7 @@ impl Application for ThreePhaseCommit {
 impl ThreePhaseCommit {
     fn resume(
         &mut self,
-        transaction: Transaction,
+        transaction: TransactionId,
         entry: TransactionState,
         fx: &mut impl Effects<Self>,
     ) {
@@ -265,7 +265,7 @@ impl ThreePhaseCommit {
     }
 
     /// Returns the vote of this process on a transaction: true for yes. A yes is binding.
-    fn vote(&mut self, transaction: Transaction, fx: &mut impl Effects<Self>) -> bool {
+    fn vote(&mut self, transaction: TransactionId, fx: &mut impl Effects<Self>) -> bool {
         if let Some(progress) = self.transactions.get(&transaction) {
             return !matches!(progress, Progress::Decided { commits: false, .. });
         }
@@ -278,7 +278,7 @@ impl ThreePhaseCommit {
         true
     }
 
-    fn become_ready(&mut self, transaction: Transaction) {
+    fn become_ready(&mut self, transaction: TransactionId) {
         let progress = self.transactions.get_mut(&transaction);
         if let Some(progress @ (Progress::Prepared | Progress::Returned)) = progress {
             *progress = Progress::Ready;
@@ -287,7 +287,7 @@ impl ThreePhaseCommit {
 
     fn record_decision(
         &mut self,
-        transaction: Transaction,
+        transaction: TransactionId,
         commits: bool,
         unacknowledged: ProcessSet,
         fx: &mut impl Effects<Self>,
@@ -307,7 +307,7 @@ impl ThreePhaseCommit {
 impl ThreePhaseCommit {
     fn begin(&mut self, term: Term, fx: &mut impl Effects<Self>) {
         let mine = self.transactions.keys().filter(|transaction| transaction.term == term);
-        let transaction = Transaction { term, number: mine.count() as u64 + 1 };
+        let transaction = TransactionId { term, number: mine.count() as u64 + 1 };
         if self.votes_no || !self.suspected.is_empty() {
             return self.record_decision(transaction, false, ProcessSet::new(), fx);
         }
@@ -323,7 +323,7 @@ impl ThreePhaseCommit {
     fn on_vote(
         &mut self,
         from: ProcessId,
-        transaction: Transaction,
+        transaction: TransactionId,
         yes: bool,
         fx: &mut impl Effects<Self>,
     ) {
@@ -340,7 +340,7 @@ impl ThreePhaseCommit {
 
     /// Tells all live processes that every participant has voted yes. The transaction commits when
     /// these processes have confirmed the message.
-    fn spread_ready(&mut self, transaction: Transaction, fx: &mut impl Effects<Self>) {
+    fn spread_ready(&mut self, transaction: TransactionId, fx: &mut impl Effects<Self>) {
         let Some(term) = self.leadership.leading_term() else { return };
         if self.has(VariantId::TwoPhases) {
             return self.decide(transaction, true, fx);
@@ -357,7 +357,7 @@ impl ThreePhaseCommit {
     fn on_ready_confirmed(
         &mut self,
         from: ProcessId,
-        transaction: Transaction,
+        transaction: TransactionId,
         fx: &mut impl Effects<Self>,
     ) {
         if let Some(Progress::Spreading { awaited }) = self.transactions.get_mut(&transaction) {
@@ -368,7 +368,7 @@ impl ThreePhaseCommit {
         }
     }
 
-    fn decide(&mut self, transaction: Transaction, commits: bool, fx: &mut impl Effects<Self>) {
+    fn decide(&mut self, transaction: TransactionId, commits: bool, fx: &mut impl Effects<Self>) {
         let unacknowledged = self.group.peers();
         fx.broadcast(&unacknowledged, Message::Decision { transaction, commits });
         self.record_decision(transaction, commits, unacknowledged, fx);
@@ -384,7 +384,7 @@ impl ThreePhaseCommit {
         let undecided = self.transactions.iter().filter(
             |(_, it)| matches!(it, Progress::Collecting { awaited } if is_selected(awaited)),
         );
-        let undecided: Vec<Transaction> = undecided.map(|(transaction, _)| *transaction).collect();
+        let undecided: Vec<_> = undecided.map(|(transaction, _)| *transaction).collect();
         for transaction in undecided {
             self.decide(transaction, false, fx);
         }

@@ -30,9 +30,9 @@ mod inquiry;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use tenure_core::service::commit::{Command, Event, Transaction};
+use tenure_core::service::commit::{Command, Event, TransactionId};
 use tenure_core::{
-    Effects, Group, Never, ProcessId, ProcessSet, Protocol, Term, Verdict, labelled,
+    Effects, Group, Never, PeerVerdict, ProcessId, ProcessSet, Protocol, Term, labelled,
 };
 
 use self::inquiry::Inquiry;
@@ -50,7 +50,7 @@ pub struct TwoPhaseCommit {
     suspected: ProcessSet,
     /// True if this process votes no on all transactions.
     votes_no: bool,
-    transactions: BTreeMap<Transaction, Progress>,
+    transactions: BTreeMap<TransactionId, Progress>,
     inquiry: Option<Inquiry>,
 }
 
@@ -71,26 +71,26 @@ pub enum Message {
     /// Asks whether the receiver can commit.
     Prepare {
         /// Transaction to vote on.
-        transaction: Transaction,
+        transaction: TransactionId,
     },
     /// The sender's vote.
     Vote {
         /// Transaction on which the sender votes.
-        transaction: Transaction,
+        transaction: TransactionId,
         /// True if the vote is yes.
         yes: bool,
     },
     /// Announces the decision.
     Decision {
         /// Transaction that is decided.
-        transaction: Transaction,
+        transaction: TransactionId,
         /// True if the transaction commits.
         commits: bool,
     },
     /// Acknowledges the decision.
     Acknowledgement {
         /// Transaction whose decision is acknowledged.
-        transaction: Transaction,
+        transaction: TransactionId,
     },
     /// A new leader asks for the state of all transactions that the receiver knows.
     Inquire {
@@ -186,7 +186,7 @@ impl Protocol for TwoPhaseCommit {
 
     fn on_message(&mut self, from: ProcessId, message: Message, fx: &mut impl Effects<Self>) {
         match message {
-            Message::Prepare { transaction: Transaction { term, .. } }
+            Message::Prepare { transaction: TransactionId { term, .. } }
             | Message::Inquire { term }
                 if let Some(term) = self.newer_term(term) =>
             {
@@ -222,9 +222,9 @@ impl Protocol for TwoPhaseCommit {
         }
     }
 
-    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
+    fn on_suspicion(&mut self, peer: ProcessId, verdict: PeerVerdict, fx: &mut impl Effects<Self>) {
         match verdict {
-            Verdict::Suspect => {
+            PeerVerdict::Suspect => {
                 self.suspected.insert(peer);
                 self.abort_where(|awaited| awaited.contains(peer), fx);
                 if let Some(inquiry) = &mut self.inquiry {
@@ -232,7 +232,7 @@ impl Protocol for TwoPhaseCommit {
                     self.maybe_finish_inquiry(fx);
                 }
             }
-            Verdict::Trust => {
+            PeerVerdict::Trust => {
                 self.suspected.remove(peer);
                 for (transaction, progress) in &self.transactions {
                     if let Progress::Decided { commits, unacknowledged } = progress
@@ -249,14 +249,14 @@ impl Protocol for TwoPhaseCommit {
 }
 
 impl Application for TwoPhaseCommit {
-    fn on_elected(&mut self, term: Term, fx: &mut impl Effects<Self>) {
+    fn on_leader_elected(&mut self, term: Term, fx: &mut impl Effects<Self>) {
         self.follow(term, fx);
         if self.leadership.on_elected(term, self.group) {
             self.start_inquiry(fx);
         }
     }
 
-    fn on_deposed(&mut self, term: Term, _: &mut impl Effects<Self>) {
+    fn on_leader_deposed(&mut self, term: Term, _: &mut impl Effects<Self>) {
         self.leadership.on_deposed(term);
         if self.leadership.leading_term().is_none() {
             self.inquiry = None;
@@ -274,7 +274,7 @@ impl TwoPhaseCommit {
 
     fn resume(
         &mut self,
-        transaction: Transaction,
+        transaction: TransactionId,
         entry: TransactionState,
         fx: &mut impl Effects<Self>,
     ) {
@@ -312,7 +312,7 @@ impl TwoPhaseCommit {
     }
 
     /// Returns the vote of this process on a transaction: true for yes. A yes is binding.
-    fn vote(&mut self, transaction: Transaction, fx: &mut impl Effects<Self>) -> bool {
+    fn vote(&mut self, transaction: TransactionId, fx: &mut impl Effects<Self>) -> bool {
         if let Some(progress) = self.transactions.get(&transaction) {
             return !matches!(progress, Progress::Decided { commits: false, .. });
         }
@@ -327,7 +327,7 @@ impl TwoPhaseCommit {
 
     fn record_decision(
         &mut self,
-        transaction: Transaction,
+        transaction: TransactionId,
         commits: bool,
         unacknowledged: ProcessSet,
         fx: &mut impl Effects<Self>,
@@ -347,7 +347,7 @@ impl TwoPhaseCommit {
 impl TwoPhaseCommit {
     fn begin(&mut self, term: Term, fx: &mut impl Effects<Self>) {
         let mine = self.transactions.keys().filter(|transaction| transaction.term == term);
-        let transaction = Transaction { term, number: mine.count() as u64 + 1 };
+        let transaction = TransactionId { term, number: mine.count() as u64 + 1 };
         if self.votes_no || !self.suspected.is_empty() {
             return self.record_decision(transaction, false, ProcessSet::new(), fx);
         }
@@ -363,7 +363,7 @@ impl TwoPhaseCommit {
     fn on_vote(
         &mut self,
         from: ProcessId,
-        transaction: Transaction,
+        transaction: TransactionId,
         yes: bool,
         fx: &mut impl Effects<Self>,
     ) {
@@ -376,7 +376,7 @@ impl TwoPhaseCommit {
         }
     }
 
-    fn decide(&mut self, transaction: Transaction, commits: bool, fx: &mut impl Effects<Self>) {
+    fn decide(&mut self, transaction: TransactionId, commits: bool, fx: &mut impl Effects<Self>) {
         let unacknowledged = self.group.peers();
         fx.broadcast(&unacknowledged, Message::Decision { transaction, commits });
         self.record_decision(transaction, commits, unacknowledged, fx);
@@ -392,7 +392,7 @@ impl TwoPhaseCommit {
         let undecided = self.transactions.iter().filter(
             |(_, it)| matches!(it, Progress::Collecting { awaited } if is_selected(awaited)),
         );
-        let undecided: Vec<Transaction> = undecided.map(|(transaction, _)| *transaction).collect();
+        let undecided: Vec<_> = undecided.map(|(transaction, _)| *transaction).collect();
         for transaction in undecided {
             self.decide(transaction, false, fx);
         }

@@ -6,18 +6,19 @@ use alloc::vec::Vec;
 use tenure_core::service::election;
 use tenure_core::service::with_election::{Command, Event};
 use tenure_core::{
-    Effects, Election, Group, Input, Label, Labelled, ProcessId, Protocol, Term, TimerRole, Verdict,
+    Effects, Election, Group, Input, Labelled, MessageLabel, PeerVerdict, ProcessId, Protocol,
+    Term, TimerRole,
 };
 
 /// An application that needs a leader. The application is informed of the result of each election.
 /// It relies on the fact that two leaders never have the same term.
 pub trait Application: Protocol {
     /// Handles the election of the leader of `term`. This process may be the elected leader.
-    fn on_elected(&mut self, term: Term, fx: &mut impl Effects<Self>);
+    fn on_leader_elected(&mut self, term: Term, fx: &mut impl Effects<Self>);
 
     /// Handles the end of `term`. The term ends because the detector no longer trusts the leader of
     /// `term`.
-    fn on_deposed(&mut self, term: Term, fx: &mut impl Effects<Self>);
+    fn on_leader_deposed(&mut self, term: Term, fx: &mut impl Effects<Self>);
 }
 
 /// One process: its part in the application and its part in the election.
@@ -38,7 +39,7 @@ pub enum ApplicationOrElection<A, E> {
 }
 
 impl<A: Labelled, E: Labelled> Labelled for ApplicationOrElection<A, E> {
-    fn label(&self) -> Label {
+    fn label(&self) -> MessageLabel {
         match self {
             ApplicationOrElection::Application(message) => message.label(),
             ApplicationOrElection::Election(message) => message.label(),
@@ -130,7 +131,7 @@ impl<A: Application, E: Election> Protocol for WithElection<A, E> {
     /// Handles a verdict of the failure detector about `peer`. Passes the verdict to the
     /// application first and then to the election. So when the election reports a new leader, the
     /// application knows which processes are suspected.
-    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
+    fn on_suspicion(&mut self, peer: ProcessId, verdict: PeerVerdict, fx: &mut impl Effects<Self>) {
         self.application.on_suspicion(peer, verdict, &mut application(fx));
         self.step_election(Input::Suspicion { peer, verdict }, fx);
     }
@@ -150,8 +151,10 @@ impl<A: Application, E: Election> WithElection<A, E> {
             fx.emit(Event::Election(event));
             let fx = &mut application(fx);
             match event {
-                election::Event::Elected { term, .. } => self.application.on_elected(term, fx),
-                election::Event::Deposed { term } => self.application.on_deposed(term, fx),
+                election::Event::Elected { term, .. } => {
+                    self.application.on_leader_elected(term, fx)
+                }
+                election::Event::Deposed { term } => self.application.on_leader_deposed(term, fx),
             }
         }
     }

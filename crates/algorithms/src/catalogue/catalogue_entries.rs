@@ -5,7 +5,7 @@
 /// the service. The expansion contains re-exports of the types, the macro `$each`, and the module
 /// `members`. The module contains the names, the names of compositions, a function from names to
 /// configurations, the sum type, and the implementations of
-/// [`SumMember`](crate::catalogue::SumMember).
+/// [`SumTypeMember`](crate::catalogue::SumTypeMember).
 macro_rules! members {
     ($call:ident, $each:ident: $($name:literal => $file:ident::$Type:ident;)+) => {
         $(pub use $file::$Type;)+
@@ -68,12 +68,12 @@ pub(crate) use {composed, members};
 /// `AtLeader` is a lock that the leader of an election grants. `ByElection` is a lock that runs an
 /// election for each entry to the critical section.
 pub(crate) mod bare_locks {
-    use crate::compose::{Coordinated, MutexOnly};
+    use crate::compose::{CoordinatedLock, MutexOnly};
     use crate::election::members::sum::Any as Election;
     use crate::reduction::MutexFromElection;
 
     pub(crate) use crate::mutex::members::sum::Any as Plain;
-    pub(crate) type AtLeader = MutexOnly<Coordinated<Election>>;
+    pub(crate) type AtLeader = MutexOnly<CoordinatedLock<Election>>;
     pub(crate) type ByElection = MutexFromElection<Election>;
 
     crate::catalogue::sum_type::sum!(sum, mutex: Plain, AtLeader, ByElection);
@@ -100,7 +100,7 @@ pub(crate) mod all_locks {
     use crate::mutex::members::sum::Config as AnyMutex;
 
     pub(crate) type Bare = super::bare_locks::sum::Any;
-    pub(crate) type OverFifo = crate::channel::Fifo<Bare>;
+    pub(crate) type OverFifo = crate::channel::FifoChannel<Bare>;
 
     crate::catalogue::sum_type::sum!(sum, mutex: Bare, OverFifo);
 
@@ -126,7 +126,7 @@ pub(crate) mod all_elections {
     use crate::mutex::members::sum::Config as AnyMutex;
 
     pub(crate) type Bare = super::bare_elections::sum::Any;
-    pub(crate) type OverFifo = crate::channel::Fifo<Bare>;
+    pub(crate) type OverFifo = crate::channel::FifoChannel<Bare>;
 
     crate::catalogue::sum_type::sum!(sum, election: Bare, OverFifo);
 
@@ -147,7 +147,7 @@ pub(crate) mod all_elections {
 /// `OverFifo` is an algorithm over one.
 pub(crate) mod all_agreements {
     pub(crate) use crate::agreement::members::sum::Any as Bare;
-    pub(crate) type OverFifo = crate::channel::Fifo<Bare>;
+    pub(crate) type OverFifo = crate::channel::FifoChannel<Bare>;
 
     crate::catalogue::sum_type::sum!(sum, agreement: Bare, OverFifo);
 }

@@ -38,7 +38,7 @@ pub use shapes::{
 
 pub use crate::catalogue_error::CatalogueError;
 pub use crate::parameters::{FromParameters, Parameters};
-pub use member::{SumConfig, SumMember};
+pub use member::{SumTypeConfig, SumTypeMember};
 pub use mutex_and_election::{
     MutexAndElectionVisitor, NamedLocksVisitor, mutex_and_election_card, visit_mutex_and_election,
     visit_mutex_and_typed_election, visit_named_locks, visit_typed_mutex_and_election,
@@ -59,17 +59,17 @@ pub trait AlgorithmVisitor: Sized {
     /// Result of the visit.
     type Output;
 
-    /// Runs the code with the lock `P`. The catalogue calls this method if a lock has the selected
-    /// name.
+    /// Runs the visitor's code with the lock algorithm `P`. The catalogue calls this method if the
+    /// selected name is that of a lock algorithm.
     fn mutex<P: Mutex + Algorithm>(self, config: P::Config) -> Self::Output;
 
-    /// Runs the code with the election `P`. The catalogue calls this method if an election has the
-    /// selected name.
+    /// Runs the visitor's code with the election algorithm `P`. The catalogue calls this method if
+    /// the selected name is that of an election algorithm.
     fn election<P: Election + Algorithm>(self, config: P::Config) -> Self::Output;
 
-    /// Runs the code with the agreement algorithm `P`. The catalogue calls this method if an
-    /// agreement algorithm has the selected name. The [`Card`] of the algorithm states the problem
-    /// that it solves, for example consensus or a replicated log.
+    /// Runs the visitor's code with the agreement algorithm `P`. The catalogue calls this method if
+    /// the selected name is that of an agreement algorithm. The [`Card`] of the algorithm states
+    /// the problem that it solves, for example consensus or a replicated log.
     fn agreement<P: Agreement + Algorithm>(self, config: P::Config) -> Self::Output;
 }
 
@@ -150,7 +150,7 @@ fn config_around<C>(inner: C, resend: Delay) -> fifo::Config<C> {
 ///
 /// Returns an error, without calling the visitor, if the algorithm is supported but cannot run with
 /// the parameters, for example because a variant is unknown.
-pub fn visit_concrete_type<V: AlgorithmVisitor>(
+pub fn try_visit_concrete_type<V: AlgorithmVisitor>(
     name: &str,
     parameters: &Parameters,
     visitor: V,
@@ -220,7 +220,7 @@ fn lock_for_election(
 ) -> Result<mutexes::sum::Config, CatalogueError> {
     let config = mutexes::config(name, parameters)?;
     let card = AnyMutex::card(&config, parameters.size);
-    let promises: Vec<Property> = card.all_promises(Some(0)).collect();
+    let promises: Vec<Property> = card.promises_under_drift(Some(0)).collect();
     if !promises.contains(&Property::MutualExclusion) || !promises.contains(&Property::Fencing) {
         return Err(unknown_algorithm(name));
     }
@@ -321,7 +321,7 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 /// Returns the names of the valid compositions, for example `coordinated:bully`. A composition is
 /// valid if it has a card for five processes with default parameters.
 pub fn composition_names() -> impl Iterator<Item = &'static str> {
-    let parameters = Parameters::plain(5);
+    let parameters = Parameters::with_defaults(5);
     let composed = elections::COMPOSED.iter().chain(mutexes::COMPOSED).chain(agreements::COMPOSED);
     composed.copied().flatten().copied().filter(move |name| card(name, &parameters).is_ok())
 }

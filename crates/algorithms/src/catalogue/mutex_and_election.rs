@@ -8,7 +8,7 @@ use super::{
     CatalogueError, Parameters, election_for_leader, election_to_follow, unaliased,
     unknown_algorithm,
 };
-use crate::compose::{Coordinated, SideBySide, coordinated, side_by_side};
+use crate::compose::{CoordinatedLock, SideBySide, coordinated, side_by_side};
 use crate::election::members::sum::Any as AnyElection;
 use crate::election::{bully, raft};
 use crate::mutex::members::{self as mutexes, sum::Any as AnyMutex};
@@ -34,8 +34,10 @@ pub trait NamedLocksVisitor: Sized {
     type Output;
 
     /// Runs the code with the election `E`. `config` is the configuration of the named locks.
-    fn named<E: Election + Algorithm>(self, config: coordinated::Config<E::Config>)
-    -> Self::Output;
+    fn named_locks<E: Election + Algorithm>(
+        self,
+        config: coordinated::Config<E::Config>,
+    ) -> Self::Output;
 }
 
 /// Calls `visitor` with the configuration of named locks that the leader of one election grants.
@@ -61,7 +63,7 @@ pub fn visit_named_locks<V: NamedLocksVisitor>(
         election_to_follow(election, &election_parameters(&parameters, election, variants))?;
     let config =
         coordinated::config_for_election::<AnyElection>(election_config, own, &parameters)?;
-    Ok(visitor.named::<AnyElection>(config))
+    Ok(visitor.named_locks::<AnyElection>(config))
 }
 
 /// Calls `visitor` with a protocol that combines a mutex and an election. If `mutex` is
@@ -104,7 +106,7 @@ pub fn visit_mutex_and_election<V: MutexAndElectionVisitor>(
             let election = election_to_follow(election, &of_election)?;
             let config =
                 coordinated::config_for_election::<AnyElection>(election, own, parameters)?;
-            Ok(visitor.mutex_and_election::<Coordinated<AnyElection>>(config))
+            Ok(visitor.mutex_and_election::<CoordinatedLock<AnyElection>>(config))
         }
         Some(_) => Err(unknown_algorithm(mutex)),
         None => {
@@ -157,7 +159,7 @@ pub fn visit_mutex_and_typed_election<E: Election + Algorithm, V: MutexAndElecti
         return if is_named {
             let none = Variants::none();
             let config = coordinated::config_for_election::<E>(election, none, parameters)?;
-            Ok(visitor.mutex_and_election::<Coordinated<E>>(config))
+            Ok(visitor.mutex_and_election::<CoordinatedLock<E>>(config))
         } else {
             Err(unknown_algorithm(mutex))
         };

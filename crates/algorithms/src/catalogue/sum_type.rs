@@ -18,8 +18,8 @@ macro_rules! sum {
             use tenure_core::service::$service::{Command, Event};
             use tenure_core::theory::{Prediction, WorkloadKind};
             use tenure_core::{
-                Algorithm, Card, Effects, DynEffects, Group, Label, Labelled, ProcessId, Protocol,
-                Rank, TimerRole, Verdict,
+                Algorithm, Card, Effects, DynEffects, Group, Labelled, MessageLabel, PeerVerdict,
+                ProcessId, Protocol, Rank, TimerRole,
             };
 
             use super::{$($Member),+};
@@ -88,7 +88,7 @@ macro_rules! sum {
             }
 
             impl Labelled for Message {
-                fn label(&self) -> Label {
+                fn label(&self) -> MessageLabel {
                     match self {
                         $(Message::$Member(message) => message.label()),+
                     }
@@ -163,7 +163,7 @@ macro_rules! sum {
                 fn suspicion(
                     &mut self,
                     peer: ProcessId,
-                    verdict: Verdict,
+                    verdict: PeerVerdict,
                     fx: &mut DynEffects<'_, Any>,
                 ) {
                     match self {
@@ -243,7 +243,7 @@ macro_rules! sum {
                 fn on_suspicion(
                     &mut self,
                     peer: ProcessId,
-                    verdict: Verdict,
+                    verdict: PeerVerdict,
                     fx: &mut impl Effects<Self>,
                 ) {
                     self.suspicion(peer, verdict, &mut DynEffects::new(fx));
@@ -269,9 +269,9 @@ macro_rules! sum {
                     }
                 }
 
-                fn max_service_time(config: &Config, size: u32) -> Option<u64> {
+                fn max_waiting_time(config: &Config, size: u32) -> Option<u64> {
                     match config {
-                        $(Config::$Member(config) => <$Member>::max_service_time(config, size)),+
+                        $(Config::$Member(config) => <$Member>::max_waiting_time(config, size)),+
                     }
                 }
 
@@ -301,9 +301,9 @@ macro_rules! sum {
                     }
                 }
 
-                fn shift_timestamps(&mut self, by: u64) {
+                fn lower_timestamps(&mut self, by: u64) {
                     match self {
-                        $(Any::$Member(inner) => inner.shift_timestamps(by)),+
+                        $(Any::$Member(inner) => inner.lower_timestamps(by)),+
                     }
                 }
 
@@ -316,28 +316,28 @@ macro_rules! sum {
                     }
                 }
 
-                fn shift_message(config: &Config, message: &mut Message, by: u64) {
+                fn lower_message_timestamps(config: &Config, message: &mut Message, by: u64) {
                     match (config, message) {
                         $((Config::$Member(config), Message::$Member(message)) => {
-                            <$Member>::shift_message(config, message, by);
+                            <$Member>::lower_message_timestamps(config, message, by);
                         })+
                         _ => {}
                     }
                 }
 
-                fn smallest_stable_timestamp(config: &Config, stable: &Stable) -> Option<u64> {
+                fn smallest_saved_timestamp(config: &Config, stable: &Stable) -> Option<u64> {
                     match (config, stable) {
                         $((Config::$Member(config), Stable::$Member(stable)) => {
-                            <$Member>::smallest_stable_timestamp(config, stable)
+                            <$Member>::smallest_saved_timestamp(config, stable)
                         })+
                         _ => None,
                     }
                 }
 
-                fn shift_stable(config: &Config, stable: &mut Stable, by: u64) {
+                fn lower_saved_timestamps(config: &Config, stable: &mut Stable, by: u64) {
                     match (config, stable) {
                         $((Config::$Member(config), Stable::$Member(stable)) => {
-                            <$Member>::shift_stable(config, stable, by);
+                            <$Member>::lower_saved_timestamps(config, stable, by);
                         })+
                         _ => {}
                     }

@@ -26,15 +26,15 @@ use alloc::vec::Vec;
 use alloc::{format, vec};
 
 use tenure_core::{
-    Algorithm, Card, ChannelOrder, Delay, Effects, Group, Label, Labelled, Layer, LocalTime,
-    ProcessId, Property, Protocol, TimerRole, Timing, Verdict,
+    Algorithm, Card, ChannelOrder, Delay, Effects, Group, Labelled, Layer, LocalTime, MessageLabel,
+    PeerVerdict, ProcessId, Property, Protocol, TimerRole, Timing,
 };
 
 pub use config::Config;
 
 /// A process of the protocol `P`. The messages of `P` pass through a reliable FIFO channel.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Fifo<P: Protocol> {
+pub struct FifoChannel<P: Protocol> {
     inner: P,
     endpoint: Endpoint<P>,
 }
@@ -95,12 +95,13 @@ pub struct Packet<M> {
 }
 
 impl<M: Labelled> Labelled for Message<M> {
-    fn label(&self) -> Label {
-        match self {
-            Message::Data(packet) => packet.message.label(),
-            Message::Repeat(_) => Label { layer: Layer::Channel, kind: "repeat" },
-            Message::Acknowledge { .. } => Label { layer: Layer::Channel, kind: "acknowledge" },
-        }
+    fn label(&self) -> MessageLabel {
+        let kind = match self {
+            Message::Data(packet) => return packet.message.label(),
+            Message::Repeat(_) => "repeat",
+            Message::Acknowledge { .. } => "acknowledge",
+        };
+        MessageLabel { layer: Layer::Channel, kind }
     }
 }
 
@@ -122,7 +123,7 @@ pub struct Stable<S> {
     inner: S,
 }
 
-impl<P: Protocol> Protocol for Fifo<P> {
+impl<P: Protocol> Protocol for FifoChannel<P> {
     type Config = Config<P::Config>;
     type Command = P::Command;
     type Event = P::Event;
@@ -146,7 +147,7 @@ impl<P: Protocol> Protocol for Fifo<P> {
         };
         let inner =
             P::boot(group, &config.inner, inner, &mut InnerEffects { endpoint: &mut endpoint, fx });
-        Fifo { inner, endpoint }
+        FifoChannel { inner, endpoint }
     }
 
     fn stable(&self) -> Self::Stable {
@@ -204,16 +205,13 @@ impl<P: Protocol> Protocol for Fifo<P> {
         if let Timer::Inner(timer) = timer { P::timer_role(timer) } else { TimerRole::Plain }
     }
 
-    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
-        self.inner.on_suspicion(
-            peer,
-            verdict,
-            &mut InnerEffects { endpoint: &mut self.endpoint, fx },
-        );
+    fn on_suspicion(&mut self, peer: ProcessId, verdict: PeerVerdict, fx: &mut impl Effects<Self>) {
+        let fx = &mut InnerEffects { endpoint: &mut self.endpoint, fx };
+        self.inner.on_suspicion(peer, verdict, fx);
     }
 }
 
-impl<P: Protocol> Fifo<P> {
+impl<P: Protocol> FifoChannel<P> {
     /// Returns the change to save; `None` if neither the session nor the inner state has changed.
     /// `last` is the saved session, and `inner` is the change of the inner state. If only the
     /// session has changed, the result contains the whole inner state.
@@ -236,7 +234,7 @@ struct InnerEffects<'a, P: Protocol, F> {
     fx: &'a mut F,
 }
 
-impl<P: Protocol, F: Effects<Fifo<P>>> Effects<P> for InnerEffects<'_, P, F> {
+impl<P: Protocol, F: Effects<FifoChannel<P>>> Effects<P> for InnerEffects<'_, P, F> {
     fn send(&mut self, to: ProcessId, message: P::Message) {
         self.endpoint.send(to, message, self.fx);
     }
@@ -263,7 +261,7 @@ impl<P: Protocol, F: Effects<Fifo<P>>> Effects<P> for InnerEffects<'_, P, F> {
 }
 
 impl<P: Protocol> Endpoint<P> {
-    fn send(&mut self, to: ProcessId, message: P::Message, fx: &mut impl Effects<Fifo<P>>) {
+    fn send(&mut self, to: ProcessId, message: P::Message, fx: &mut impl Effects<FifoChannel<P>>) {
         let link = &mut self.links[to.index()];
         link.outgoing.push_back(message);
         let place = link.outgoing.len() - 1;
@@ -281,9 +279,9 @@ impl<P: Protocol> Endpoint<P> {
         &mut self,
         from: ProcessId,
         packet: Packet<P::Message>,
-        fx: &mut impl Effects<Fifo<P>>,
+        fx: &mut impl Effects<FifoChannel<P>>,
     ) -> Option<P::Message> {
-        self.observe_session(from, packet.session, fx);
+        self.on_session(from, packet.session, fx);
         let addressed = self.is_addressed_to_us(packet.to_session);
         let link = &mut self.links[from.index()];
         if packet.session < link.peer_session {
@@ -310,9 +308,9 @@ impl<P: Protocol> Endpoint<P> {
         from: ProcessId,
         session: u64,
         received: u64,
-        fx: &mut impl Effects<Fifo<P>>,
+        fx: &mut impl Effects<FifoChannel<P>>,
     ) {
-        self.observe_session(from, session, fx);
+        self.on_session(from, session, fx);
         let link = &mut self.links[from.index()];
         let in_flight = link.outgoing.len().min(self.window);
         let newly_acknowledged = received.saturating_sub(link.acknowledged) as usize;
@@ -335,7 +333,7 @@ impl<P: Protocol> Endpoint<P> {
 
     /// Records the session of a peer. A newer session restarts both directions of the link. Unless
     /// it is the peer's first session, this process then sends its unacknowledged messages again.
-    fn observe_session(&mut self, peer: ProcessId, session: u64, fx: &mut impl Effects<Fifo<P>>) {
+    fn on_session(&mut self, peer: ProcessId, session: u64, fx: &mut impl Effects<FifoChannel<P>>) {
         let link = &mut self.links[peer.index()];
         if session <= link.peer_session {
             return;
@@ -349,7 +347,7 @@ impl<P: Protocol> Endpoint<P> {
         }
     }
 
-    fn repeat(&mut self, peer: ProcessId, fx: &mut impl Effects<Fifo<P>>) {
+    fn repeat(&mut self, peer: ProcessId, fx: &mut impl Effects<FifoChannel<P>>) {
         for place in 0..self.links[peer.index()].outgoing.len().min(self.window) {
             fx.send(peer, Message::Repeat(self.packet(peer, place)));
         }
@@ -373,7 +371,7 @@ impl<M> Default for Link<M> {
     }
 }
 
-impl<P: Algorithm> Algorithm for Fifo<P> {
+impl<P: Algorithm> Algorithm for FifoChannel<P> {
     /// Returns the [`Card`] of the inner protocol when it runs over this channel. Links may then
     /// lose, duplicate and reorder messages.
     fn card(config: &Self::Config, size: u32) -> Card {
@@ -390,7 +388,8 @@ impl<P: Algorithm> Algorithm for Fifo<P> {
         card.messages = card.messages.marked_incomplete();
         // Entries need not follow the causal order of requests: a repeated message or an
         // acknowledgement may order two requests that the inner protocol regards as concurrent.
-        card.promises.retain(|it| !matches!(it, Property::Order | Property::OrderWithMessages));
+        let lost = [Property::FirstComeFirstServed, Property::OrderWithMessages];
+        card.promises.retain(|it| !lost.contains(it));
         card
     }
 

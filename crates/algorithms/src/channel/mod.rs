@@ -6,7 +6,7 @@ use tenure_core::{ConfigurableTimeout, Delay};
 
 use crate::parameters::RESEND_TIMEOUT_NAME;
 
-pub use fifo::Fifo;
+pub use fifo::FifoChannel;
 
 fn resend_timeout(resend: Delay) -> ConfigurableTimeout {
     ConfigurableTimeout::new(

@@ -20,7 +20,7 @@
 //! inside. It also asks each process whose suspicion ends, so no waiter is forgotten.
 //!
 //! The leader does not wait for a *suspected* peer. After a wrong suspicion two processes may be
-//! inside, and only the fence protects a resource. If entries expire ([`ExpiringEntryDurations`]),
+//! inside, and only the fence protects a resource. If entries expire ([`LeaseDurations`]),
 //! as they do under a leader with a lease, a wrong suspicion is harmless. A process that waits or
 //! is inside repeats its request. A process stays inside only for a limited time after it has sent
 //! its last answered request. A leader answers only while it leads, and only processes that it
@@ -46,29 +46,29 @@ use core::fmt;
 use tenure_core::service::mutex_and_election::{Command, Event};
 use tenure_core::service::{election, mutex};
 use tenure_core::{
-    Effects, Election, Fence, Group, Input, ProcessId, ProcessSet, Protocol, SharedConfig, Term,
-    TimerRole, Verdict,
+    Effects, Election, Fence, Group, Input, PeerVerdict, ProcessId, ProcessSet, Protocol, Term,
+    TimerRole, UncomparedConfig,
 };
 
 pub(crate) use self::config::config_for_election;
 pub use self::config::{Config, VariantId};
 pub use self::message::Message;
 use super::coordinator::{Coordinator, RequestStatus};
-use crate::mutex::{Claim, DeadlineSlot, ExpiringEntryDurations, RenewalRequests, Ticket};
+use crate::mutex::{Claim, DeadlineSlot, LeaseDurations, RenewalRequests, RequestId};
 
 /// State of one process: a client of the lock and, while it leads, also the coordinator.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Coordinated<E: Election> {
+pub struct CoordinatedLock<E: Election> {
     group: Group,
     election: E,
     /// Highest known term, if one is known. The process ignores messages of older terms.
     term: Option<Term>,
     is_leader_trusted: bool,
     suspected: ProcessSet,
-    ticket: Ticket,
+    ticket: RequestId,
     phase: Phase,
     /// Durations that limit an entry to the critical section; `None` if entries do not expire.
-    times: SharedConfig<Option<ExpiringEntryDurations>>,
+    times: UncomparedConfig<Option<LeaseDurations>>,
     renewals: RenewalRequests,
     /// State of this process as the coordinator of the lock. `None` unless this process leads.
     coordinator: Option<Coordinator>,
@@ -116,7 +116,7 @@ pub struct Stable<S> {
     election: S,
 }
 
-impl<E: Election> Protocol for Coordinated<E> {
+impl<E: Election> Protocol for CoordinatedLock<E> {
     type Config = Config<E::Config>;
     type Command = Command;
     type Event = Event;
@@ -135,15 +135,15 @@ impl<E: Election> Protocol for Coordinated<E> {
         let (election, events) = fx.run_child(Message::Election, Timer::Election, |fx| {
             E::boot(group, &config.election, stable, fx)
         });
-        let mut coordinated = Coordinated {
+        let mut coordinated = CoordinatedLock {
             group,
             election,
             term: None,
             is_leader_trusted: false,
             suspected: ProcessSet::new(),
-            ticket: Ticket { boot: boots + 1, number: 0 },
+            ticket: RequestId { boot: boots + 1, number: 0 },
             phase: Phase::Idle,
-            times: SharedConfig::new(config.entry_durations),
+            times: UncomparedConfig::new(config.entry_durations),
             renewals: RenewalRequests::default(),
             coordinator: None,
         };
@@ -239,7 +239,7 @@ impl<E: Election> Protocol for Coordinated<E> {
         }
     }
 
-    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
+    fn on_suspicion(&mut self, peer: ProcessId, verdict: PeerVerdict, fx: &mut impl Effects<Self>) {
         self.record_verdict(peer, verdict);
         self.step_election(Input::Suspicion { peer, verdict }, fx);
         self.on_verdict_as_leader(peer, verdict, fx);
@@ -247,7 +247,7 @@ impl<E: Election> Protocol for Coordinated<E> {
 }
 
 /// Client role: requests, enters and leaves the critical section.
-impl<E: Election> Coordinated<E> {
+impl<E: Election> CoordinatedLock<E> {
     fn request(&mut self, fx: &mut impl Effects<Self>) {
         assert!(self.phase == Phase::Idle, "a process may request only when idle");
         self.ticket.number += 1;
@@ -306,7 +306,7 @@ impl<E: Election> Coordinated<E> {
     fn on_grant(
         &mut self,
         from: ProcessId,
-        (ticket, round): (Ticket, u64),
+        (ticket, round): (RequestId, u64),
         fence: Fence,
         fx: &mut impl Effects<Self>,
     ) {
@@ -352,7 +352,7 @@ impl<E: Election> Coordinated<E> {
     }
 }
 
-impl<E: Election> Coordinated<E> {
+impl<E: Election> CoordinatedLock<E> {
     fn step_election(&mut self, input: Input<E>, fx: &mut impl Effects<Self>) {
         let (_, events) =
             fx.run_child(Message::Election, Timer::Election, |fx| self.election.step(input, fx));

@@ -1,11 +1,11 @@
-//! State of the leader that grants the lock [`Coordinated`](super::Coordinated), and the reports of
-//! other processes to this leader.
+//! State of the leader that grants the lock [`CoordinatedLock`](super::CoordinatedLock), and the
+//! reports of other processes to this leader.
 
 use alloc::collections::BTreeMap;
 
 use tenure_core::{Fence, ProcessId, ProcessSet, Term};
 
-use crate::mutex::{Claim, GrantQueue, Ticket};
+use crate::mutex::{Claim, GrantQueue, RequestId};
 
 /// State of the leader as the coordinator of the lock.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -34,12 +34,12 @@ pub enum RequestStatus {
     /// The process waits for the critical section with this request.
     Waiting {
         /// Identifier of the request.
-        ticket: Ticket,
+        ticket: RequestId,
     },
     /// The process has entered the critical section with this request, and is still inside.
     Inside {
         /// Identifier of the request.
-        ticket: Ticket,
+        ticket: RequestId,
         /// Fence of the grant.
         fence: Fence,
     },

@@ -10,8 +10,8 @@ use core::fmt::Debug;
 use core::hash::Hash;
 
 use tenure_core::{
-    Algorithm, Card, Effects, Group, ProcessId, ProcessSet, Protocol, SharedConfig, Tagged,
-    TimerRole, Verdict, Wire,
+    Algorithm, Card, Effects, Group, PeerVerdict, ProcessId, ProcessSet, Protocol, Tagged,
+    TimerRole, UncomparedConfig, Wire,
 };
 pub use tenure_core::{LockName, LockNameError};
 
@@ -28,7 +28,7 @@ type ConfigOf<P> = <P as Protocol>::Config;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Keyed<K: InstanceKey, P: Protocol> {
     group: Group,
-    config: SharedConfig<ConfigOf<P>>,
+    config: UncomparedConfig<ConfigOf<P>>,
     instances: BTreeMap<K, P>,
     /// Processes that the failure detector suspects. A new instance is informed of these
     /// suspicions.
@@ -51,7 +51,7 @@ impl<K: InstanceKey, P: Protocol> Protocol for Keyed<K, P> {
     ) -> Self {
         let mut keyed = Keyed {
             group,
-            config: SharedConfig::new(config.clone()),
+            config: UncomparedConfig::new(config.clone()),
             instances: BTreeMap::new(),
             suspected: ProcessSet::new(),
         };
@@ -84,10 +84,10 @@ impl<K: InstanceKey, P: Protocol> Protocol for Keyed<K, P> {
         P::timer_role(&timer.inner)
     }
 
-    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
+    fn on_suspicion(&mut self, peer: ProcessId, verdict: PeerVerdict, fx: &mut impl Effects<Self>) {
         match verdict {
-            Verdict::Suspect => self.suspected.insert(peer),
-            Verdict::Trust => self.suspected.remove(peer),
+            PeerVerdict::Suspect => self.suspected.insert(peer),
+            PeerVerdict::Trust => self.suspected.remove(peer),
         };
         for (key, inner) in &mut self.instances {
             inner.on_suspicion(peer, verdict, &mut keyed_effects(key, fx));
@@ -107,7 +107,7 @@ impl<K: InstanceKey, P: Protocol> Keyed<K, P> {
     fn boot_instance(&mut self, key: K, stable: Option<P::Stable>, fx: &mut impl Effects<Self>) {
         let mut inner = P::boot(self.group, &self.config, stable, &mut keyed_effects(&key, fx));
         for peer in &self.suspected {
-            inner.on_suspicion(peer, Verdict::Suspect, &mut keyed_effects(&key, fx));
+            inner.on_suspicion(peer, PeerVerdict::Suspect, &mut keyed_effects(&key, fx));
         }
         self.instances.insert(key, inner);
     }

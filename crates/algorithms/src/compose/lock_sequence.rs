@@ -15,8 +15,8 @@ use alloc::vec::Vec;
 
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{
-    Algorithm, Card, Effects, Fence, Group, Input, MessageCost, Mutex, ProcessId, Protocol,
-    SharedConfig, Tagged, TimerRole, Verdict,
+    Algorithm, Card, Effects, Fence, Group, Input, MessageCost, Mutex, PeerVerdict, ProcessId,
+    Protocol, Tagged, TimerRole, UncomparedConfig,
 };
 
 use super::Keyed;
@@ -27,7 +27,7 @@ use super::keyed::LockName;
 pub struct LockSequence<P: Mutex> {
     locks: Keyed<LockName, P>,
     /// Locks that this process acquires, in this order.
-    names: SharedConfig<Vec<LockName>>,
+    names: UncomparedConfig<Vec<LockName>>,
     /// Number of locks that this process holds now: the first `acquired` locks in `names`.
     acquired: usize,
     /// Fencing token of the latest acquisition of the lock with the smallest name in `names`.
@@ -61,7 +61,7 @@ impl<P: Mutex> Protocol for LockSequence<P> {
         stable: Option<Self::Stable>,
         fx: &mut impl Effects<Self>,
     ) -> Self {
-        let names = SharedConfig::new(config.lock_names_by_process[group.me().index()].clone());
+        let names = UncomparedConfig::new(config.lock_names_by_process[group.me().index()].clone());
         assert!(!names.is_empty(), "a process takes at least one lock");
         let (locks, _) = fx.run_child(
             |message| message,
@@ -100,7 +100,7 @@ impl<P: Mutex> Protocol for LockSequence<P> {
         P::timer_role(&timer.inner)
     }
 
-    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
+    fn on_suspicion(&mut self, peer: ProcessId, verdict: PeerVerdict, fx: &mut impl Effects<Self>) {
         self.step_locks(Input::Suspicion { peer, verdict }, fx);
     }
 }

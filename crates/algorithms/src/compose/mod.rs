@@ -8,7 +8,7 @@ pub mod mutex_only;
 pub mod side_by_side;
 pub mod with_detector;
 
-pub use coordinated::Coordinated;
+pub use coordinated::CoordinatedLock;
 pub use coordinated::named_locks::NamedLocks;
 pub use coordinator::RequestStatus;
 pub use keyed::Keyed;

@@ -2,8 +2,8 @@
 
 use tenure_core::service::{mutex, mutex_and_election};
 use tenure_core::{
-    Algorithm, Card, Effects, Group, MutexAndElection, ProcessId, Protocol, Service, TimerRole,
-    Verdict,
+    Algorithm, Card, Effects, Group, MutexAndElection, PeerVerdict, ProcessId, Protocol, Service,
+    TimerRole,
 };
 
 /// State of one process of the protocol `P`. `P` offers a lock and an election, but the local user
@@ -48,7 +48,7 @@ impl<P: MutexAndElection> Protocol for MutexOnly<P> {
         P::timer_role(timer)
     }
 
-    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
+    fn on_suspicion(&mut self, peer: ProcessId, verdict: PeerVerdict, fx: &mut impl Effects<Self>) {
         self.0.on_suspicion(peer, verdict, &mut mutex_effects(fx));
     }
 }

@@ -1,14 +1,14 @@
 //! A protocol that offers both a mutex and an election.
 //!
-//! The mutex does not depend on the election. In [`Coordinated`](super::Coordinated), by contrast,
-//! the elected leader grants the lock.
+//! The mutex does not depend on the election. In [`CoordinatedLock`](super::CoordinatedLock),
+//! by contrast, the elected leader grants the lock.
 
 use alloc::format;
 
 use tenure_core::service::mutex_and_election::{Command, Event};
 use tenure_core::{
-    Algorithm, Card, ChannelOrder, CrashModel, Effects, Election, Group, Label, Labelled, Mutex,
-    ProcessId, Protocol, Service, Strategy, TimerRole, ToleratedFaults, Verdict,
+    Algorithm, AlgorithmClass, Card, ChannelOrder, CrashModel, Effects, Election, Group, Labelled,
+    MessageLabel, Mutex, PeerVerdict, ProcessId, Protocol, Service, TimerRole, ToleratedFaults,
 };
 
 /// State of one process: its part of the mutex and its part of the election.
@@ -29,7 +29,7 @@ pub enum MutexOrElection<M, E> {
 }
 
 impl<M: Labelled, E: Labelled> Labelled for MutexOrElection<M, E> {
-    fn label(&self) -> Label {
+    fn label(&self) -> MessageLabel {
         match self {
             MutexOrElection::Mutex(message) => message.label(),
             MutexOrElection::Election(message) => message.label(),
@@ -100,7 +100,7 @@ impl<M: Mutex, E: Election> Protocol for SideBySide<M, E> {
         }
     }
 
-    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
+    fn on_suspicion(&mut self, peer: ProcessId, verdict: PeerVerdict, fx: &mut impl Effects<Self>) {
         self.mutex.on_suspicion(peer, verdict, &mut lock(fx));
         self.election.on_suspicion(peer, verdict, &mut leader(fx));
     }
@@ -150,7 +150,7 @@ impl<M: Mutex + Algorithm, E: Election + Algorithm> Algorithm for SideBySide<M, 
             name: format!("{} beside {}", mutex.name, election.name),
             title: format!("{}; beside it: {}", mutex.title, election.title),
             service: Service::MutexAndElection,
-            strategy: Strategy::Composition,
+            strategy: AlgorithmClass::Composition,
             timing: mutex.timing.max(election.timing),
             order: ChannelOrder::max(mutex.order, election.order),
             faults,

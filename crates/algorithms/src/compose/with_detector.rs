@@ -9,8 +9,8 @@ use alloc::vec::Vec;
 
 use tenure_core::service::detector;
 use tenure_core::{
-    Algorithm, Card, Detector, DetectorClass, Effects, Group, Label, Labelled, ProcessId, Protocol,
-    TimerRole, Timing, Verdict,
+    Algorithm, Card, Detector, DetectorClass, Effects, Group, Labelled, MessageLabel, PeerVerdict,
+    ProcessId, Protocol, TimerRole, Timing,
 };
 
 /// State of one process of the protocol `P`, with its failure detector `D`.
@@ -31,7 +31,7 @@ pub enum Message<D, P> {
 }
 
 impl<D: Labelled, P: Labelled> Labelled for Message<D, P> {
-    fn label(&self) -> Label {
+    fn label(&self) -> MessageLabel {
         match self {
             Message::Detector(message) => message.label(),
             Message::Inner(message) => message.label(),
@@ -147,7 +147,7 @@ impl<D: Detector, P: Protocol> Protocol for WithDetector<D, P> {
 
     /// Handles a verdict from a source outside the detector. For example, the runtime may have seen
     /// a new session of a peer. Passes the verdict to the detector and to the protocol.
-    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
+    fn on_suspicion(&mut self, peer: ProcessId, verdict: PeerVerdict, fx: &mut impl Effects<Self>) {
         let (_, verdicts) = fx.run_child(Message::Detector, Timer::Detector, |fx| {
             self.detector.on_suspicion(peer, verdict, fx)
         });

@@ -27,7 +27,7 @@ use super::heartbeat_detector::{HeartbeatDetector, TimeoutPolicy};
 pub use super::heartbeat_detector::{Message, Timer};
 
 /// One process of the detector.
-pub type Heartbeat = HeartbeatDetector<Config>;
+pub type AdaptiveTimeoutDetector = HeartbeatDetector<Config>;
 
 /// Configuration of one process.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -47,10 +47,10 @@ impl Default for Config {
     /// suspicion adds 100 ms to the timeout, up to 5 s.
     fn default() -> Self {
         Config {
-            period: Delay::units(50),
-            initial_timeout: Delay::units(300).max,
-            increment: Delay::units(100).max,
-            max_timeout: Delay::units(5_000).max,
+            period: Delay::time_units(50),
+            initial_timeout: Delay::time_units(300).max,
+            increment: Delay::time_units(100).max,
+            max_timeout: Delay::time_units(5_000).max,
         }
     }
 }
@@ -83,7 +83,7 @@ impl TimeoutPolicy for Config {
 
     fn restart_silence_measurement(&self, _: &mut u64) {}
 
-    fn card_texts(&self) -> [&'static str; 3] {
+    fn name_title_and_paper(&self) -> [&'static str; 3] {
         [
             "heartbeat",
             "send heartbeats, suspect silent processes, and lengthen timeouts after false \

@@ -12,9 +12,9 @@ use alloc::vec::Vec;
 
 use tenure_core::service::detector::{Command, Event};
 use tenure_core::{
-    Algorithm, Card, ChannelOrder, CostUnit, CrashModel, Delay, DetectorClass, Effects, Group,
-    LocalTime, MessageCost, ProcessId, ProcessKnowledge, ProcessSet, Protocol, Service,
-    SharedConfig, Strategy, TimerRole, Timing, ToleratedFaults, Topology, Verdict, labelled,
+    Algorithm, AlgorithmClass, Card, ChannelOrder, CostUnit, CrashModel, Delay, DetectorClass,
+    Effects, Group, LocalTime, MessageCost, PeerVerdict, ProcessId, ProcessKnowledge, ProcessSet,
+    Protocol, Service, TimerRole, Timing, ToleratedFaults, Topology, UncomparedConfig, labelled,
 };
 
 /// Policy of a failure detector. It is the configuration of the detector, and decides how long a
@@ -45,14 +45,14 @@ pub trait TimeoutPolicy: Clone + Debug + Eq + Hash + Send + Sync + 'static {
 
     /// Returns three strings about the detector: its name on the command line, its title and its
     /// paper.
-    fn card_texts(&self) -> [&'static str; 3];
+    fn name_title_and_paper(&self) -> [&'static str; 3];
 }
 
 /// One process of a failure detector that sends heartbeats.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct HeartbeatDetector<C: TimeoutPolicy> {
     group: Group,
-    pub(super) config: SharedConfig<C>,
+    pub(super) config: UncomparedConfig<C>,
     suspected: ProcessSet,
     /// For each process, by index: the state that the detector keeps for it.
     pub(super) records: Vec<C::PeerState>,
@@ -97,7 +97,7 @@ impl<C: TimeoutPolicy> Protocol for HeartbeatDetector<C> {
     fn boot(group: Group, config: &C, _: Option<()>, fx: &mut impl Effects<Self>) -> Self {
         let mut beating = HeartbeatDetector {
             group,
-            config: SharedConfig::new(config.clone()),
+            config: UncomparedConfig::new(config.clone()),
             suspected: ProcessSet::new(),
             records: vec![config.initial_peer_state(); group.size() as usize],
             last_beat: fx.local_clock(),
@@ -116,7 +116,7 @@ impl<C: TimeoutPolicy> Protocol for HeartbeatDetector<C> {
     fn on_message(&mut self, from: ProcessId, _: Message, fx: &mut impl Effects<Self>) {
         let suspected = self.suspected.remove(from);
         if suspected {
-            fx.emit(Event { peer: from, verdict: Verdict::Trust });
+            fx.emit(Event { peer: from, verdict: PeerVerdict::Trust });
         }
         self.config.on_heartbeat(&mut self.records[from.index()], fx.local_clock(), suspected);
         self.set_timeout(from, fx);
@@ -132,7 +132,7 @@ impl<C: TimeoutPolicy> Protocol for HeartbeatDetector<C> {
             }
             Timer::Silence(peer) => {
                 if self.suspected.insert(peer) {
-                    fx.emit(Event { peer, verdict: Verdict::Suspect });
+                    fx.emit(Event { peer, verdict: PeerVerdict::Suspect });
                 }
             }
         }
@@ -154,13 +154,13 @@ impl<C: TimeoutPolicy> Protocol for HeartbeatDetector<C> {
     /// Handles a verdict that comes from outside the detector. A suspicion stops the timer of the
     /// peer. If the verdict is trust, the timer restarts. If the peer then sends no heartbeats, the
     /// detector suspects it again.
-    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
+    fn on_suspicion(&mut self, peer: ProcessId, verdict: PeerVerdict, fx: &mut impl Effects<Self>) {
         match verdict {
-            Verdict::Suspect => {
+            PeerVerdict::Suspect => {
                 self.suspected.insert(peer);
                 fx.cancel_timer(Timer::Silence(peer));
             }
-            Verdict::Trust => {
+            PeerVerdict::Trust => {
                 self.suspected.remove(peer);
                 self.config.restart_silence_measurement(&mut self.records[peer.index()]);
                 self.set_timeout(peer, fx);
@@ -203,13 +203,13 @@ impl<C: TimeoutPolicy> HeartbeatDetector<C> {
 impl<C: TimeoutPolicy> Algorithm for HeartbeatDetector<C> {
     fn card(config: &C, size: u32) -> Card {
         let cost = u64::from(size) * u64::from(size - 1);
-        let [name, title, paper] = config.card_texts();
+        let [name, title, paper] = config.name_title_and_paper();
         Card {
             name: name.into(),
             title: title.into(),
             service: Service::Other,
             paper,
-            strategy: Strategy::Comparison,
+            strategy: AlgorithmClass::Comparison,
             timing: Timing::Partial,
             order: ChannelOrder::Reordered,
             faults: ToleratedFaults {

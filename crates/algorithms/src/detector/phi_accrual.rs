@@ -26,8 +26,8 @@
 //! interval.
 //!
 //! **Integer arithmetic.** `LEVELS` contains φ at quarters of a deviation, in thousandths; values
-//! in between are interpolated linearly. So [`phi_thousandths_for_lateness`] is within 0.004 of φ,
-//! and [`lateness_for_phi`] within 0.02 of z for thresholds from 0.1. The standard deviation is
+//! in between are interpolated linearly. So [`phi_thousandths_for_z`] is within 0.004 of φ, and
+//! [`z_thousandths_for_phi`] within 0.02 of z for thresholds from 0.1. The standard deviation is
 //! rounded down to a tick.
 
 use alloc::collections::VecDeque;
@@ -69,13 +69,13 @@ impl Default for Config {
     /// timeout, up to 5 s.
     fn default() -> Self {
         Config {
-            period: Delay::units(50),
+            period: Delay::time_units(50),
             threshold_phi_thousandths: 8_000,
             window: 100,
-            first_interval: Delay::units(100).max,
-            min_deviation: Delay::units(10).max,
-            increment: Delay::units(100).max,
-            max_timeout: Delay::units(5_000).max,
+            first_interval: Delay::time_units(100).max,
+            min_deviation: Delay::time_units(10).max,
+            increment: Delay::time_units(100).max,
+            max_timeout: Delay::time_units(5_000).max,
         }
     }
 }
@@ -126,7 +126,7 @@ impl TimeoutPolicy for Config {
         }
         let mean = of.mean();
         let deviation = of.deviation(mean).max(self.min_deviation);
-        let margin = i128::from(lateness_for_phi(self.threshold_phi_thousandths))
+        let margin = i128::from(z_thousandths_for_phi(self.threshold_phi_thousandths))
             * i128::from(deviation)
             / 1000;
         let silence = i128::from(mean + of.allowance) + margin;
@@ -149,7 +149,7 @@ impl TimeoutPolicy for Config {
         of.last_heartbeat = None;
     }
 
-    fn card_texts(&self) -> [&'static str; 3] {
+    fn name_title_and_paper(&self) -> [&'static str; 3] {
         [
             "phi-accrual",
             "suspect a process whose silence is unlikely given its past intervals",
@@ -168,7 +168,7 @@ impl PhiAccrual {
         let deviation = record.deviation(mean).max(self.config.min_deviation).max(1);
         let late = i128::from(now - last_heartbeat) - i128::from(mean + record.allowance);
         let deviations = late * 1000 / i128::from(deviation);
-        phi_thousandths_for_lateness(i64::try_from(deviations).unwrap_or(i64::MAX))
+        phi_thousandths_for_z(i64::try_from(deviations).unwrap_or(i64::MAX))
     }
 }
 
@@ -190,7 +190,7 @@ const LATENESS_STEP: i64 = 250;
 /// Returns φ, in thousandths, for a late heartbeat. The argument is the lateness: the time since
 /// the mean interval ended, in thousandths of a standard deviation. The result is at most 32 750.
 /// For a lateness below −2000, the result is 0.
-pub fn phi_thousandths_for_lateness(deviation_thousandths: i64) -> u64 {
+pub fn phi_thousandths_for_z(deviation_thousandths: i64) -> u64 {
     let Ok(offset) = u64::try_from(deviation_thousandths.saturating_sub(FIRST_LATENESS)) else {
         return 0;
     };
@@ -202,9 +202,9 @@ pub fn phi_thousandths_for_lateness(deviation_thousandths: i64) -> u64 {
 }
 
 /// Returns the lateness at which φ reaches the value `phi_thousandths`: the inverse of
-/// [`phi_thousandths_for_lateness`]. The lateness is the time since the mean interval ended, in
+/// [`phi_thousandths_for_z`]. The lateness is the time since the mean interval ended, in
 /// thousandths of a standard deviation. The result is between −2000 and 12 000.
-pub fn lateness_for_phi(phi_thousandths: u64) -> i64 {
+pub fn z_thousandths_for_phi(phi_thousandths: u64) -> i64 {
     let place = LEVELS.partition_point(|it| *it <= phi_thousandths);
     match (place.checked_sub(1), LEVELS.get(place)) {
         (Some(before), Some(high)) => {

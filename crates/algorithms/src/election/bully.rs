@@ -39,7 +39,7 @@ mod rules;
 
 use tenure_core::service::election::{Command, Event};
 use tenure_core::{
-    Effects, Group, ProcessId, ProcessSet, Protocol, SharedConfig, Term, TimerRole, Verdict,
+    Effects, Group, PeerVerdict, ProcessId, ProcessSet, Protocol, Term, TimerRole, UncomparedConfig,
 };
 
 pub use config::Config;
@@ -51,7 +51,7 @@ pub use rules::VariantId;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Bully {
     group: Group,
-    config: SharedConfig<Config>,
+    config: UncomparedConfig<Config>,
     phase: Phase,
     /// Term of the leader that this process has accepted (`elected` in the paper). `None` before
     /// the first leader, and after this process has deposed its leader.
@@ -125,7 +125,7 @@ impl Protocol for Bully {
         let number = stable.as_ref().map_or(0, |stable| stable.number);
         let mut bully = Bully {
             group,
-            config: SharedConfig::new(config.clone()),
+            config: UncomparedConfig::new(config.clone()),
             phase: Phase::Settled,
             leader: None,
             announced: Term { number, leader: ProcessId(0) },
@@ -174,9 +174,9 @@ impl Protocol for Bully {
         TimerRole::MeasuresSilence
     }
 
-    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
+    fn on_suspicion(&mut self, peer: ProcessId, verdict: PeerVerdict, fx: &mut impl Effects<Self>) {
         match verdict {
-            Verdict::Suspect => {
+            PeerVerdict::Suspect => {
                 self.suspected.insert(peer);
                 let is_heir = self.phase == Phase::Retired { heir: peer };
                 if self.follows(peer) || is_heir {
@@ -184,7 +184,7 @@ impl Protocol for Bully {
                     self.on_command(Command::Elect, fx);
                 }
             }
-            Verdict::Trust => {
+            PeerVerdict::Trust => {
                 self.suspected.remove(peer);
                 if self.phase == Phase::Doubting && self.follows(peer) {
                     self.enter_phase(Phase::Settled, fx);

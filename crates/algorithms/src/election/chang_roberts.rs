@@ -26,7 +26,7 @@ use alloc::vec::Vec;
 use core::cmp::Ordering;
 
 use tenure_core::service::election::{Command, Event};
-use tenure_core::theory::{Prediction, PredictionKind, Theory, WorkloadKind};
+use tenure_core::theory::{ExpectedCosts, Prediction, PredictionKind, WorkloadKind};
 use tenure_core::{
     Algorithm, Card, ChannelOrder, Effects, Group, MessageCost, Never, ProcessId, ProcessKnowledge,
     Protocol, Rank, Term, ToleratedFaults, Topology, Variant, labelled,
@@ -231,7 +231,7 @@ impl Algorithm for ChangRoberts {
             knows: ProcessKnowledge::UNIFORM,
             topology: Topology::UnidirectionalRing,
             messages: MessageCost::per_election(formula, 2 * n, most).zero_if_alone(size),
-            theory: Some(Theory::election(2 * size - 1)),
+            theory: Some(ExpectedCosts::election(2 * size - 1)),
             variants: Variants::<VariantId>::declarations()
                 .into_iter()
                 .chain([FAULT_TOLERANT])

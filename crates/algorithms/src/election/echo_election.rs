@@ -33,8 +33,9 @@ use alloc::sync::Arc;
 use tenure_core::service::election::{Command, Event};
 use tenure_core::theory::{Prediction, PredictionKind, WorkloadKind};
 use tenure_core::{
-    Algorithm, Card, Effects, Graph, Group, MessageCost, Never, ProcessId, ProcessKnowledge,
-    ProcessSet, Property, Protocol, Rank, SharedConfig, Strategy, Term, ToleratedFaults, labelled,
+    Algorithm, AlgorithmClass, Card, Effects, Graph, Group, MessageCost, Never, ProcessId,
+    ProcessKnowledge, ProcessSet, Property, Protocol, Rank, Term, ToleratedFaults,
+    UncomparedConfig, labelled,
 };
 
 use super::ring::{self, Candidate};
@@ -45,7 +46,7 @@ use crate::variants::{Variants, variant_ids};
 /// State of one process in the graph.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct EchoElection {
-    neighbours: SharedConfig<ProcessSet>,
+    neighbours: UncomparedConfig<ProcessSet>,
     candidate: Candidate,
     variants: Variants<VariantId>,
     phase: Phase,
@@ -167,7 +168,7 @@ impl Protocol for EchoElection {
     fn boot(group: Group, config: &Config, _: Option<()>, _: &mut impl Effects<Self>) -> Self {
         let neighbours = config.graph.neighbours(group.me()).iter().copied().collect();
         EchoElection {
-            neighbours: SharedConfig::new(neighbours),
+            neighbours: UncomparedConfig::new(neighbours),
             candidate: Candidate {
                 rank: ring::own_rank(&config.ranks, group),
                 process: group.me(),
@@ -298,7 +299,7 @@ impl Algorithm for EchoElection {
     fn card(config: &Config, size: u32) -> Card {
         let (wave, announcement) = costs(config, size);
         Card {
-            strategy: Strategy::Comparison,
+            strategy: AlgorithmClass::Comparison,
             faults: ToleratedFaults::duplication_only(
                 "a crash or a lost message stops the largest wave, and the election with it",
             ),

@@ -23,10 +23,10 @@
 use alloc::sync::Arc;
 
 use tenure_core::service::election::{Command, Event};
-use tenure_core::theory::{Prediction, PredictionKind, Theory, WorkloadKind};
+use tenure_core::theory::{ExpectedCosts, Prediction, PredictionKind, WorkloadKind};
 use tenure_core::{
-    Algorithm, Card, Effects, Graph, Group, MessageCost, Never, ProcessId, ProcessSet, Protocol,
-    Rank, SharedConfig, Strategy, Term, ToleratedFaults, labelled,
+    Algorithm, AlgorithmClass, Card, Effects, Graph, Group, MessageCost, Never, ProcessId,
+    ProcessSet, Protocol, Rank, Term, ToleratedFaults, UncomparedConfig, labelled,
 };
 
 use super::ring::{self, Candidate};
@@ -37,7 +37,7 @@ use crate::variants::{Variants, variant_ids};
 /// State of one process in the graph.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct FloodingElection {
-    neighbours: SharedConfig<ProcessSet>,
+    neighbours: UncomparedConfig<ProcessSet>,
     /// Number of rounds of an election: the configured diameter *D*. One less with the variant
     /// `one-round-less`.
     rounds: u32,
@@ -115,7 +115,7 @@ impl Config {
     }
 
     fn on(graph: Arc<Graph>, ranks: Arc<[Rank]>, variants: Variants<VariantId>) -> Self {
-        let diameter = graph.diameter().expect("the graph is connected");
+        let diameter = graph.hop_diameter().expect("the graph is connected");
         Config { graph, diameter, ranks, variants }
     }
 
@@ -155,7 +155,7 @@ impl Protocol for FloodingElection {
         let neighbours = config.graph.neighbours(group.me()).iter().copied().collect();
         let less = u32::from(config.variants.has(VariantId::OneRoundLess));
         FloodingElection {
-            neighbours: SharedConfig::new(neighbours),
+            neighbours: UncomparedConfig::new(neighbours),
             rounds: config.diameter.saturating_sub(less),
             candidate: Candidate {
                 rank: ring::own_rank(&config.ranks, group),
@@ -248,12 +248,12 @@ impl Algorithm for FloodingElection {
     fn card(config: &Config, _: u32) -> Card {
         let messages = config.messages();
         Card {
-            strategy: Strategy::Flooding,
+            strategy: AlgorithmClass::Flooding,
             faults: ToleratedFaults::duplication_only(
                 "a crash or a lost message stops the rounds of the neighbours, and then of all",
             ),
             messages: MessageCost::per_election("2E·D", messages, Some(messages)),
-            theory: Some(Theory::election(config.diameter)),
+            theory: Some(ExpectedCosts::election(config.diameter)),
             variants: Variants::<VariantId>::declarations(),
             ..Card::election(
                 "flooding-election",

@@ -44,7 +44,7 @@ mod phase;
 
 use tenure_core::service::election::{Command, Event};
 use tenure_core::{
-    Effects, Group, ProcessId, ProcessSet, Protocol, SharedConfig, Term, TimerRole, Verdict,
+    Effects, Group, PeerVerdict, ProcessId, ProcessSet, Protocol, Term, TimerRole, UncomparedConfig,
 };
 
 pub use config::{Config, VariantId};
@@ -53,10 +53,10 @@ use phase::Phase;
 
 /// State of one process of the election.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Invitation {
+pub struct InvitationElection {
     /// All processes of all groups.
     everyone: Group,
-    config: SharedConfig<Config>,
+    config: UncomparedConfig<Config>,
     phase: Phase,
     /// Group of this process, or the group that it forms or joins (`g` in the paper).
     group: Term,
@@ -90,7 +90,7 @@ pub struct Stable {
     number: u64,
 }
 
-impl Protocol for Invitation {
+impl Protocol for InvitationElection {
     type Config = Config;
     type Command = Command;
     type Event = Event;
@@ -109,9 +109,9 @@ impl Protocol for Invitation {
         assert!(config.ranks.len() == everyone.size() as usize, "every process needs a rank");
         let is_restart = stable.is_some();
         let number = stable.map_or(0, |stable| stable.number);
-        let mut invitation = Invitation {
+        let mut invitation = InvitationElection {
             everyone,
-            config: SharedConfig::new(config.clone()),
+            config: UncomparedConfig::new(config.clone()),
             phase: Phase::Idle,
             group: Term { number, leader: everyone.me() },
             number,
@@ -186,9 +186,9 @@ impl Protocol for Invitation {
         }
     }
 
-    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
+    fn on_suspicion(&mut self, peer: ProcessId, verdict: PeerVerdict, fx: &mut impl Effects<Self>) {
         match verdict {
-            Verdict::Suspect => {
+            PeerVerdict::Suspect => {
                 self.suspected.insert(peer);
                 match &mut self.phase {
                     Phase::Coordinator { members, found } => {
@@ -204,7 +204,7 @@ impl Protocol for Invitation {
                     Phase::Member | Phase::Invited | Phase::Idle => {}
                 }
             }
-            Verdict::Trust => {
+            PeerVerdict::Trust => {
                 self.suspected.remove(peer);
                 self.schedule_check(fx);
             }
@@ -213,7 +213,7 @@ impl Protocol for Invitation {
     }
 }
 
-impl Invitation {
+impl InvitationElection {
     /// Leaves the current group, and leads a new group without other members (procedure `Recovery`
     /// in the paper).
     fn recover(&mut self, fx: &mut impl Effects<Self>) {

@@ -27,7 +27,7 @@ use alloc::collections::BTreeSet;
 use alloc::sync::Arc;
 
 use tenure_core::service::election::{Command, Event};
-use tenure_core::theory::{Prediction, PredictionKind, Theory, WorkloadKind};
+use tenure_core::theory::{ExpectedCosts, Prediction, PredictionKind, WorkloadKind};
 use tenure_core::{
     Algorithm, Card, ChannelOrder, Effects, Group, MessageCost, Never, ProcessId, ProcessKnowledge,
     Property, Protocol, Rank, Term, ToleratedFaults, Topology, labelled,
@@ -290,7 +290,7 @@ impl Algorithm for LeLann {
             knows: ProcessKnowledge::UNIFORM,
             topology: Topology::UnidirectionalRing,
             messages: MessageCost::per_election("N²", n * n, Some(n * n)).zero_if_alone(size),
-            theory: Some(Theory::election(size)),
+            theory: Some(ExpectedCosts::election(size)),
             promises: [Property::Agreement, Property::Progress, choice].into(),
             variants: Variants::<VariantId>::declarations(),
             ..Card::election(

@@ -31,13 +31,13 @@ crate::catalogue::members! {
     "variable-speeds" => variable_speeds::VariableSpeeds;
     "itai-rodeh" => itai_rodeh::ItaiRodeh;
     "bully" => bully::Bully;
-    "raft" => raft::Raft;
-    "repaired-chang-roberts" => repaired_chang_roberts::RepairedChangRoberts;
+    "raft" => raft::RaftElection;
+    "repaired-chang-roberts" => repaired_chang_roberts::FaultTolerantChangRoberts;
     "restarting-chang-roberts" => restarting_chang_roberts::RestartingChangRoberts;
     "echo-election" => echo_election::EchoElection;
     "tree-election" => tree_election::TreeElection;
     "flooding-election" => flooding_election::FloodingElection;
     "gallager-humblet-spira" => gallager_humblet_spira::GallagerHumbletSpira;
     "peterson" => peterson::Peterson;
-    "invitation" => invitation::Invitation;
+    "invitation" => invitation::InvitationElection;
 }

@@ -40,7 +40,7 @@ mod message;
 
 use tenure_core::service::election::{Command, Event};
 use tenure_core::{Delay, Effects, Group, ProcessId, ProcessSet};
-use tenure_core::{Protocol, SharedConfig, Term, TimerRole};
+use tenure_core::{Protocol, Term, TimerRole, UncomparedConfig};
 
 pub use config::{Config, VariantId};
 pub(crate) use config::{
@@ -50,9 +50,9 @@ pub use message::Message;
 
 /// State of one process of the election.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Raft {
+pub struct RaftElection {
     group: Group,
-    config: SharedConfig<Config>,
+    config: UncomparedConfig<Config>,
     /// Latest term that this process has seen (`currentTerm` in the paper).
     term: u64,
     /// Candidate that has this process's vote in this term, if any (`votedFor` in the paper).
@@ -107,7 +107,7 @@ pub struct Stable {
     voted_for: Option<ProcessId>,
 }
 
-impl Protocol for Raft {
+impl Protocol for RaftElection {
     type Config = Config;
     type Command = Command;
     type Event = Event;
@@ -124,9 +124,9 @@ impl Protocol for Raft {
         let promised = stable.is_some() && !config.variants.has(VariantId::ForgottenVote);
         let role = if promised { Role::Follower { leader: None } } else { Role::Free };
         let Stable { term, voted_for } = stable.unwrap_or(Stable { term: 0, voted_for: None });
-        let config = SharedConfig::new(config.clone());
+        let config = UncomparedConfig::new(config.clone());
         fx.set_timer(Timer::Election, config.election_timeout);
-        Raft { group, config, term, voted_for, role }
+        RaftElection { group, config, term, voted_for, role }
     }
 
     fn stable(&self) -> Stable {
@@ -225,7 +225,7 @@ impl Protocol for Raft {
     }
 }
 
-impl Raft {
+impl RaftElection {
     /// Stops following a leader, and requests the votes or pre-votes of the peers.
     fn campaign(&mut self, fx: &mut impl Effects<Self>) {
         self.become_follower(fx);

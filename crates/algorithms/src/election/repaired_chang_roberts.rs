@@ -38,8 +38,8 @@ use alloc::sync::Arc;
 
 use tenure_core::service::election::{Command, Event};
 use tenure_core::{
-    Algorithm, Card, CrashModel, DetectorClass, Effects, Group, MessageCost, Never, ProcessId,
-    ProcessSet, Protocol, Rank, Term, ToleratedFaults, Verdict, labelled,
+    Algorithm, Card, CrashModel, DetectorClass, Effects, Group, MessageCost, Never, PeerVerdict,
+    ProcessId, ProcessSet, Protocol, Rank, Term, ToleratedFaults, labelled,
 };
 
 pub use super::ring::Config;
@@ -47,7 +47,7 @@ use super::ring::{self, Candidate};
 
 /// State of one process on the ring.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct RepairedChangRoberts {
+pub struct FaultTolerantChangRoberts {
     group: Group,
     /// This process as a candidate, with its rank (*i* in the paper).
     own: Candidate,
@@ -122,7 +122,7 @@ pub struct Stable {
     number: u64,
 }
 
-impl Protocol for RepairedChangRoberts {
+impl Protocol for FaultTolerantChangRoberts {
     type Config = Config;
     type Command = Command;
     type Event = Event;
@@ -139,7 +139,7 @@ impl Protocol for RepairedChangRoberts {
         fx: &mut impl Effects<Self>,
     ) -> Self {
         let me = group.me();
-        let mut ring = RepairedChangRoberts {
+        let mut ring = FaultTolerantChangRoberts {
             group,
             own: Candidate { rank: ring::own_rank(&config.ranks, group), process: me },
             number: stable.as_ref().map_or(0, |stable| stable.number),
@@ -194,9 +194,9 @@ impl Protocol for RepairedChangRoberts {
         }
     }
 
-    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
+    fn on_suspicion(&mut self, peer: ProcessId, verdict: PeerVerdict, fx: &mut impl Effects<Self>) {
         match verdict {
-            Verdict::Suspect => {
+            PeerVerdict::Suspect => {
                 let was_successor = self.successor() == Some(peer);
                 self.suspected.insert(peer);
                 self.depose(peer, fx);
@@ -206,7 +206,7 @@ impl Protocol for RepairedChangRoberts {
                     self.send_on(fx);
                 }
             }
-            Verdict::Trust => {
+            PeerVerdict::Trust => {
                 self.suspected.remove(peer);
                 self.report_leader(fx);
                 if self.successor() == Some(peer) {
@@ -217,7 +217,7 @@ impl Protocol for RepairedChangRoberts {
     }
 }
 
-impl RepairedChangRoberts {
+impl FaultTolerantChangRoberts {
     fn start_term(&mut self, fx: &mut impl Effects<Self>) {
         self.number += 1;
         self.participate(self.own, fx);
@@ -305,7 +305,7 @@ impl RepairedChangRoberts {
 }
 
 /// Sending of messages to the next live process on the ring.
-impl RepairedChangRoberts {
+impl FaultTolerantChangRoberts {
     /// Sends the message of the current phase to the next unsuspected process clockwise, for the
     /// first time or again. If all other processes are suspected, this process handles the message
     /// itself. A process that does not participate sends nothing.
@@ -340,7 +340,7 @@ impl RepairedChangRoberts {
     }
 }
 
-impl Algorithm for RepairedChangRoberts {
+impl Algorithm for FaultTolerantChangRoberts {
     fn card(_: &Config, size: u32) -> Card {
         let n = u64::from(size);
         Card {

@@ -22,7 +22,7 @@ pub struct Config {
 impl Config {
     /// Returns a configuration in which the rank of each process is its id. The ids grow in the
     /// order of the ring.
-    pub fn plain(size: u32) -> Self {
+    pub fn with_defaults(size: u32) -> Self {
         Config::with_ranks(id_ranks(size))
     }
 
@@ -34,7 +34,7 @@ impl Config {
 
 impl FromParameters for Config {
     fn from_parameters(parameters: &Parameters) -> Result<Self, CatalogueError> {
-        parameters.expect_no_variants()?;
+        parameters.reject_variants()?;
         Ok(Config { ranks: parameters.ranks.clone(), absent: parameters.absent.clone() })
     }
 }
@@ -53,7 +53,7 @@ pub struct ConfigWithVariants<S: VariantId> {
 impl<S: VariantId> ConfigWithVariants<S> {
     /// Returns a configuration without variants. The rank of each process is its id. The ids grow
     /// in the order of the ring.
-    pub fn plain(size: u32) -> Self {
+    pub fn with_defaults(size: u32) -> Self {
         Self::with_ranks(id_ranks(size), Variants::none())
     }
 
@@ -90,7 +90,7 @@ impl<S: VariantId> ConfigInRounds<S> {
         ConfigInRounds {
             ranks,
             absent: ProcessSet::new(),
-            round_duration: Delay::units(1),
+            round_duration: Delay::time_units(1),
             variants,
         }
     }

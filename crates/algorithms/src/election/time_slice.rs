@@ -33,12 +33,12 @@ use tenure_core::{
 use super::ring::{self, Candidate, Ring};
 use crate::catalogue_error::CatalogueError;
 use crate::parameters::{FromParameters, Parameters};
-use crate::rounds::{InRounds, RoundAlgorithm};
+use crate::rounds::{RoundAlgorithm, RoundSynchronizer};
 use crate::variants::{Variants, variant_ids};
 
-/// One process of the algorithm, as a protocol. The adapter [`InRounds`] calls [`TimeSliceProcess`]
-/// at the end of each round.
-pub type TimeSlice = InRounds<TimeSliceProcess>;
+/// One process of the algorithm, as a protocol. The adapter [`RoundSynchronizer`] calls
+/// [`TimeSliceProcess`] at the end of each round.
+pub type TimeSlice = RoundSynchronizer<TimeSliceProcess>;
 
 /// State of one process of the algorithm in rounds.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

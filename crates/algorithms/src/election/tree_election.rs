@@ -31,7 +31,7 @@ use tenure_core::theory::{Prediction, PredictionKind, WorkloadKind};
 use tenure_core::tree::{RootedTree, TreeShape};
 use tenure_core::{
     Algorithm, Card, Effects, Group, MessageCost, Never, ProcessId, ProcessKnowledge, ProcessSet,
-    Protocol, Rank, SharedConfig, Term, ToleratedFaults, Topology, labelled,
+    Protocol, Rank, Term, ToleratedFaults, Topology, UncomparedConfig, labelled,
 };
 
 use super::ring::{self, Candidate};
@@ -42,7 +42,7 @@ use crate::variants::{Variants, variant_ids};
 /// State of one process in the tree.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TreeElection {
-    neighbours: SharedConfig<ProcessSet>,
+    neighbours: UncomparedConfig<ProcessSet>,
     candidate: Candidate,
     variants: Variants<VariantId>,
     /// Number of the latest known election, 0 before the first.
@@ -160,7 +160,7 @@ impl Protocol for TreeElection {
         let is_neighbour =
             |peer: &ProcessId| tree.parent(*peer) == Some(me) || tree.parent(me) == Some(*peer);
         TreeElection {
-            neighbours: SharedConfig::new(group.processes().filter(is_neighbour).collect()),
+            neighbours: UncomparedConfig::new(group.processes().filter(is_neighbour).collect()),
             candidate: Candidate { rank: ring::own_rank(&config.ranks, group), process: me },
             variants: config.variants,
             election: 0,

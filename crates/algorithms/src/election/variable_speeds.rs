@@ -39,12 +39,12 @@ use tenure_core::{
 use super::ring::{self, Candidate, Ring};
 use crate::catalogue_error::CatalogueError;
 use crate::parameters::{FromParameters, Parameters};
-use crate::rounds::{InRounds, RoundAlgorithm};
+use crate::rounds::{RoundAlgorithm, RoundSynchronizer};
 use crate::variants::{Variants, variant_ids};
 
-/// One process of the algorithm, as a protocol. The adapter [`InRounds`] calls
+/// One process of the algorithm, as a protocol. The adapter [`RoundSynchronizer`] calls
 /// [`VariableSpeedsProcess`] at the end of each round.
-pub type VariableSpeeds = InRounds<VariableSpeedsProcess>;
+pub type VariableSpeeds = RoundSynchronizer<VariableSpeedsProcess>;
 
 /// State of one process of the algorithm, which works in rounds. [`VariableSpeeds`] is this process
 /// as a protocol.

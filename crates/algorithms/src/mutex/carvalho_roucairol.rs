@@ -29,7 +29,7 @@
 //! can serve as the fence.
 
 use tenure_core::service::mutex::{Command, Event};
-use tenure_core::theory::{HopRange, Prediction, PredictionKind, Theory, WorkloadKind};
+use tenure_core::theory::{ExpectedCosts, HopRange, Prediction, PredictionKind, WorkloadKind};
 use tenure_core::{
     Algorithm, Card, Effects, Fence, Group, LamportClock, MessageCost, Never, ProcessId,
     ProcessSet, Protocol, Timestamp, ToleratedFaults, labelled,
@@ -164,7 +164,7 @@ impl CarvalhoRoucairol {
         let waiting = matches!(self.phase, Phase::Waiting { .. });
         if waiting && self.permissions.len() + 1 == self.group.size() {
             self.phase = Phase::Inside;
-            let fence = Fence(self.clock.tick(), u64::from(self.group.me().number()));
+            let fence = Fence(self.clock.tick(), u64::from(self.group.me().display_number()));
             fx.emit(Event::Entered { fence });
         }
     }
@@ -209,7 +209,7 @@ impl Algorithm for CarvalhoRoucairol {
                 "a lost permission blocks its pair, and a duplicated one lets two in",
             ),
             messages: MessageCost::per_entry("0 … 2(N−1)", 0, Some(2 * u64::from(size - 1))),
-            theory: Some(Theory::lock(["0 or 2", "no bound", "no"], HopRange::ONE)),
+            theory: Some(ExpectedCosts::lock(["0 or 2", "no bound", "no"], HopRange::ONE)),
             variants: Variants::<VariantId>::declarations(),
             ..Card::mutex(
                 "carvalho-roucairol",
@@ -240,7 +240,7 @@ impl Algorithm for CarvalhoRoucairol {
         request.into_iter().chain([self.clock.now()]).min()
     }
 
-    fn shift_timestamps(&mut self, by: u64) {
+    fn lower_timestamps(&mut self, by: u64) {
         self.clock.0 -= by;
         if let Phase::Waiting { request } = &mut self.phase {
             request.clock -= by;
@@ -254,7 +254,7 @@ impl Algorithm for CarvalhoRoucairol {
         }
     }
 
-    fn shift_message(_: &Config, message: &mut Message, by: u64) {
+    fn lower_message_timestamps(_: &Config, message: &mut Message, by: u64) {
         match message {
             Message::Request { stamp } => stamp.clock -= by,
             Message::Reply { clock } => *clock -= by,

@@ -24,13 +24,13 @@
 //! request of another process could then be granted first.
 
 use tenure_core::service::mutex::{Command, Event};
-use tenure_core::theory::{HopRange, Prediction, PredictionKind, Theory, WorkloadKind};
+use tenure_core::theory::{ExpectedCosts, HopRange, Prediction, PredictionKind, WorkloadKind};
 use tenure_core::{
-    Algorithm, Card, Effects, Fence, Group, MessageCost, Never, ProcessId, ProcessKnowledge,
-    Property, Protocol, Strategy, ToleratedFaults, Topology, labelled,
+    Algorithm, AlgorithmClass, Card, Effects, Fence, Group, MessageCost, Never, ProcessId,
+    ProcessKnowledge, Property, Protocol, ToleratedFaults, Topology, labelled,
 };
 
-use super::{Claim, GrantQueue, Ticket};
+use super::{Claim, GrantQueue, RequestId};
 use crate::Variants;
 use crate::catalogue_error::CatalogueError;
 use crate::parameters::{FromParameters, Parameters};
@@ -199,13 +199,13 @@ impl Central {
 }
 
 fn claim(process: ProcessId, number: u64) -> Claim {
-    Claim { process, ticket: Ticket { boot: 0, number } }
+    Claim { process, ticket: RequestId { boot: 0, number } }
 }
 
 impl Algorithm for Central {
     fn card(_: &Config, size: u32) -> Card {
         Card {
-            strategy: Strategy::Centralised,
+            strategy: AlgorithmClass::Centralised,
             faults: ToleratedFaults::duplication_only(
                 "stops when the coordinator or a process that waits or is inside crashes",
             ),
@@ -213,7 +213,7 @@ impl Algorithm for Central {
             knows: ProcessKnowledge::UNIFORM,
             messages: MessageCost::per_entry("3 (0 at the coordinator)", 0, Some(3))
                 .zero_if_alone(size),
-            theory: Some(Theory::lock(
+            theory: Some(ExpectedCosts::lock(
                 ["2 (0 at the coordinator)", "no bound", "except for communication between users"],
                 HopRange::TWO,
             )),
@@ -223,7 +223,7 @@ impl Algorithm for Central {
                 "ask the coordinator",
                 "textbook; cf. Garcia-Molina, IEEE ToC 1982",
             )
-            .with_promises([Property::Order])
+            .with_promises([Property::FirstComeFirstServed])
         }
     }
 

@@ -36,10 +36,10 @@
 use alloc::sync::Arc;
 
 use tenure_core::service::mutex::{Command, Event};
-use tenure_core::theory::{HopRange, Theory};
+use tenure_core::theory::{ExpectedCosts, HopRange};
 use tenure_core::{
-    Algorithm, Card, ChannelOrder, Delay, Effects, Fence, Group, MessageCost, ProcessId, Property,
-    Protocol, Strategy, ToleratedFaults, Topology, labelled,
+    Algorithm, AlgorithmClass, Card, ChannelOrder, Delay, Effects, Fence, Group, MessageCost,
+    ProcessId, Property, Protocol, ToleratedFaults, Topology, labelled,
 };
 
 use crate::catalogue_error::CatalogueError;
@@ -47,7 +47,7 @@ use crate::parameters::{FromParameters, Parameters};
 
 /// One process on the ring.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct DijkstraRing {
+pub struct KStateTokenRing {
     group: Group,
     /// *K*: number of possible states of a process.
     states: u32,
@@ -118,7 +118,7 @@ pub struct Config {
 impl Config {
     /// Returns a configuration for messages that take at most `delay` ticks. All states start as
     /// zero: the ring has converged, and the first process is privileged.
-    pub fn plain(delay: u64) -> Self {
+    pub fn with_defaults(delay: u64) -> Self {
         let repeat = Delay::ticks(3 * delay);
         Config {
             state_count: None,
@@ -131,18 +131,18 @@ impl Config {
 
 impl Default for Config {
     fn default() -> Self {
-        Config::plain(Delay::units(1).max)
+        Config::with_defaults(Delay::time_units(1).max)
     }
 }
 
 impl FromParameters for Config {
     fn from_parameters(parameters: &Parameters) -> Result<Self, CatalogueError> {
-        parameters.expect_no_variants()?;
-        Ok(Config::plain(parameters.delay))
+        parameters.reject_variants()?;
+        Ok(Config::with_defaults(parameters.delay))
     }
 }
 
-impl Protocol for DijkstraRing {
+impl Protocol for KStateTokenRing {
     type Config = Config;
     type Command = Command;
     type Event = Event;
@@ -155,7 +155,7 @@ impl Protocol for DijkstraRing {
         let State { own, left } =
             config.initial_states.get(group.me().index()).copied().unwrap_or_default();
         assert!(states > 1, "a ring needs at least two states");
-        let mut ring = DijkstraRing {
+        let mut ring = KStateTokenRing {
             group,
             states,
             pass_after: config.pass_after,
@@ -214,7 +214,7 @@ impl Protocol for DijkstraRing {
     }
 }
 
-impl DijkstraRing {
+impl KStateTokenRing {
     /// Returns true if this process has the privilege, according to its own state and the last
     /// known state of its predecessor. A process alone on the ring always has the privilege.
     pub fn is_privileged(&self) -> bool {
@@ -268,10 +268,10 @@ impl DijkstraRing {
     }
 }
 
-impl Algorithm for DijkstraRing {
+impl Algorithm for KStateTokenRing {
     fn card(_: &Config, size: u32) -> Card {
         Card {
-            strategy: Strategy::Token,
+            strategy: AlgorithmClass::Token,
             order: ChannelOrder::Fifo,
             faults: ToleratedFaults {
                 loss: true,
@@ -282,7 +282,7 @@ impl Algorithm for DijkstraRing {
             },
             topology: Topology::UnidirectionalRing,
             messages: MessageCost::per_entry("1 … ∞", 1, None).zero_if_alone(size),
-            theory: Some(Theory::lock(["0…N", "1", "no"], HopRange::ring(size))),
+            theory: Some(ExpectedCosts::lock(["0…N", "1", "no"], HopRange::ring(size))),
             promises: [
                 Property::MutualExclusion,
                 Property::StarvationFreedom,

@@ -32,10 +32,10 @@
 use alloc::sync::Arc;
 
 use tenure_core::service::mutex::{Command, Event};
-use tenure_core::theory::{HopRange, Theory};
+use tenure_core::theory::{ExpectedCosts, HopRange};
 use tenure_core::{
-    Algorithm, Card, Effects, Fence, Group, MessageCost, Never, ProcessId, ProcessSet, Property,
-    Protocol, SharedConfig, Strategy, ToleratedFaults, labelled,
+    Algorithm, AlgorithmClass, Card, Effects, Fence, Group, MessageCost, Never, ProcessId,
+    ProcessSet, Property, Protocol, ToleratedFaults, UncomparedConfig, labelled,
 };
 
 use crate::graph_config::GraphConfig;
@@ -45,7 +45,7 @@ use crate::variants::{Variants, variant_ids};
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct DiningPhilosophers {
     me: ProcessId,
-    neighbours: SharedConfig<ProcessSet>,
+    neighbours: UncomparedConfig<ProcessSet>,
     variants: Variants<VariantId>,
     phase: Phase,
     /// `fork(f)`: neighbours whose shared fork this process holds.
@@ -125,7 +125,7 @@ impl Protocol for DiningPhilosophers {
         let tokens = neighbours.iter().filter(|peer| !forks.contains(*peer)).collect();
         DiningPhilosophers {
             me,
-            neighbours: SharedConfig::new(neighbours),
+            neighbours: UncomparedConfig::new(neighbours),
             variants: config.variants,
             phase: Phase::Thinking,
             dirty: forks.clone(),
@@ -252,13 +252,13 @@ impl Algorithm for DiningPhilosophers {
         let degrees = (0..size).map(|vertex| config.graph.degree(ProcessId(vertex)));
         let most = 2 * degrees.max().unwrap_or(0) as u64;
         Card {
-            strategy: Strategy::Token,
+            strategy: AlgorithmClass::Token,
             faults: ToleratedFaults::none(
                 "survives nothing: a lost or repeated fork, or a crash, stops the neighbours or \
                  lets them enter together",
             ),
             messages: MessageCost::per_entry("0 … 2δ", 0, Some(most)),
-            theory: Some(Theory::lock(
+            theory: Some(ExpectedCosts::lock(
                 ["0…2", "no bound", "no"],
                 // The bound holds only if the next process to enter is a neighbour of the process
                 // that left.

@@ -44,14 +44,14 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use tenure_core::service::mutex::{Command, Event};
-use tenure_core::theory::{HopRange, Theory};
+use tenure_core::theory::{ExpectedCosts, HopRange};
 use tenure_core::{
     Algorithm, Card, Effects, Fence, Group, MessageCost, Never, ProcessId, Protocol,
     ToleratedFaults,
 };
 
 pub use self::message::{Attempt, Message, ProbeId, VictimCandidate};
-use super::{Claim, GrantQueue, Ticket};
+use super::{Claim, GrantQueue, RequestId};
 use crate::Variants;
 use crate::variants::variant_ids;
 
@@ -349,7 +349,7 @@ impl EdgeChasing {
 }
 
 fn claim(process: ProcessId, number: u64) -> Claim {
-    Claim { process, ticket: Ticket { boot: 0, number } }
+    Claim { process, ticket: RequestId { boot: 0, number } }
 }
 
 impl Algorithm for EdgeChasing {
@@ -364,7 +364,7 @@ impl Algorithm for EdgeChasing {
                 "stops when a manager or a process that waits or is inside crashes",
             ),
             messages: messages.zero_if_alone(size),
-            theory: Some(Theory::lock(
+            theory: Some(ExpectedCosts::lock(
                 ["4 (2 at a manager)", "not known", "no"],
                 HopRange { formula: "2…4 (alone)", least: 2, most: 4, is_unconditional: false },
             )),

@@ -1,5 +1,5 @@
 //! Generations of tokens: each generation has at most one token, and a new generation replaces a
-//! token that may be lost. [`RepairedRing`](super::RepairedRing) and
+//! token that may be lost. [`FaultTolerantTokenRing`](super::FaultTolerantTokenRing) and
 //! [`NishioLiManning`](super::NishioLiManning) use generations.
 //!
 //! A process that suspects a peer assumes that the peer may have had the token. It notifies the

@@ -8,7 +8,7 @@ use tenure_core::ProcessId;
 /// the identifier is unique across restarts too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Ticket {
+pub struct RequestId {
     /// Number of starts of the process, including the current one. Always 0 in algorithms that do
     /// not count starts.
     pub boot: u64,
@@ -20,7 +20,7 @@ pub struct Ticket {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Claim {
     pub(crate) process: ProcessId,
-    pub(crate) ticket: Ticket,
+    pub(crate) ticket: RequestId,
 }
 
 /// Grants one claim at a time, in the order of arrival.

@@ -31,7 +31,7 @@ use alloc::format;
 use alloc::vec::Vec;
 
 use tenure_core::service::mutex::{Command, Event};
-use tenure_core::theory::{HopRange, Theory};
+use tenure_core::theory::{ExpectedCosts, HopRange};
 use tenure_core::{
     Algorithm, Card, Effects, Fence, Group, LamportClock, MessageCost, Never, ProcessId,
     ProcessSet, Property, Protocol, Timestamp, ToleratedFaults, labelled,
@@ -47,7 +47,7 @@ use crate::variants::variant_ids;
 pub struct KMutex {
     group: Group,
     /// Upper bound *k* on the number of processes inside the critical section at the same time.
-    most_inside: u32,
+    max_inside: u32,
     variants: Variants<VariantId>,
     clock: LamportClock,
     phase: Phase,
@@ -90,25 +90,22 @@ labelled!(Message, Mutex, Request => "request", Reply => "reply");
 #[derive(Clone, Debug)]
 pub struct Config {
     /// Upper bound *k* on the number of processes inside the critical section at the same time.
-    pub most_inside: NonZeroU32,
+    pub max_inside: NonZeroU32,
     /// Variants that are switched on.
     pub variants: Variants<VariantId>,
 }
 
 impl Config {
-    /// Returns a configuration for at most `most_inside` processes inside the critical section,
+    /// Returns a configuration for at most `max_inside` processes inside the critical section,
     /// without variants.
-    pub fn with_most_inside(most_inside: NonZeroU32) -> Self {
-        Config { most_inside, variants: Variants::none() }
+    pub fn with_max_inside(max_inside: NonZeroU32) -> Self {
+        Config { max_inside, variants: Variants::none() }
     }
 }
 
 impl FromParameters for Config {
     fn from_parameters(parameters: &Parameters) -> Result<Self, CatalogueError> {
-        Ok(Config {
-            most_inside: parameters.max_processes_inside,
-            variants: parameters.variants()?,
-        })
+        Ok(Config { max_inside: parameters.max_processes_inside, variants: parameters.variants()? })
     }
 }
 
@@ -129,7 +126,7 @@ impl Protocol for KMutex {
     fn boot(group: Group, config: &Config, _: Option<()>, _: &mut impl Effects<Self>) -> Self {
         KMutex {
             group,
-            most_inside: config.most_inside.get(),
+            max_inside: config.max_inside.get(),
             variants: config.variants,
             clock: LamportClock::default(),
             phase: Phase::Idle,
@@ -179,7 +176,7 @@ impl KMutex {
     }
 
     fn enter_if_granted(&mut self, fx: &mut impl Effects<Self>) {
-        if matches!(&self.phase, Phase::Waiting { awaited, .. } if awaited.len() < self.most_inside)
+        if matches!(&self.phase, Phase::Waiting { awaited, .. } if awaited.len() < self.max_inside)
         {
             self.phase = Phase::Inside;
             fx.emit(Event::Entered { fence: Fence::NONE });
@@ -225,25 +222,25 @@ impl KMutex {
 
 impl Algorithm for KMutex {
     fn card(config: &Config, size: u32) -> Card {
-        let most_inside = config.most_inside.get();
-        let needed = u64::from(size.saturating_sub(most_inside));
+        let max_inside = config.max_inside.get();
+        let needed = u64::from(size.saturating_sub(max_inside));
         let others = u64::from(size - 1);
-        let safe = match most_inside {
+        let safe = match max_inside {
             1 => Property::MutualExclusion,
-            most => Property::AtMost(most),
+            most => Property::KExclusion(most),
         };
         Card {
             faults: ToleratedFaults::duplication_only(
                 "each crash takes one of the k places, so k crashes stop it; no loss",
             )
-            .with_crashes(most_inside - 1),
+            .with_crashes(max_inside - 1),
             messages: MessageCost::per_entry("2N−k−1 … 2(N−1)", others + needed, Some(2 * others)),
-            theory: Some(Theory::lock(["2", "not known", "not known"], HopRange::ONE)),
+            theory: Some(ExpectedCosts::lock(["2", "not known", "not known"], HopRange::ONE)),
             promises: [safe, Property::StarvationFreedom].into(),
             variants: Variants::<VariantId>::declarations(),
             ..Card::mutex(
                 "k-mutex",
-                format!("enter after N−k replies: at most {most_inside} inside"),
+                format!("enter after N−k replies: at most {max_inside} inside"),
                 "Raymond, Information Processing Letters 30(4), 1989",
             )
         }

@@ -34,7 +34,7 @@ mod rules;
 use alloc::vec::Vec;
 
 use tenure_core::service::mutex::{Command, Event};
-use tenure_core::theory::{HopRange, Prediction, PredictionKind, Theory, WorkloadKind};
+use tenure_core::theory::{ExpectedCosts, HopRange, Prediction, PredictionKind, WorkloadKind};
 use tenure_core::{
     Algorithm, Card, ChannelOrder, Effects, ExposesLogicalClock, Fence, Group, LamportClock,
     MessageCost, Never, ProcessId, ProcessSet, Property, Protocol, Timestamp, ToleratedFaults,
@@ -172,7 +172,7 @@ impl Lamport {
         let on_top = self.requests.iter().all(|other| rules.precedes(request, *other));
         if rules.may_enter(all_replied, on_top) {
             self.phase = Phase::Inside { request };
-            let fence = Fence(request.clock, u64::from(request.process.number()));
+            let fence = Fence(request.clock, u64::from(request.process.display_number()));
             fx.emit(Event::Entered { fence });
         }
     }
@@ -251,14 +251,17 @@ impl Algorithm for Lamport {
                 if saves { 2 * peers } else { 3 * peers },
                 Some(3 * peers),
             ),
-            theory: Some(Theory::lock(["2", "2", "if users forward its clock"], HopRange::ONE)),
+            theory: Some(ExpectedCosts::lock(
+                ["2", "2", "if users forward its clock"],
+                HopRange::ONE,
+            )),
             variants: Variants::<VariantId>::declarations(),
             ..Card::mutex(
                 "lamport",
                 "every process keeps the queue of all requests",
                 "Lamport, CACM 21(7), 1978",
             )
-            .with_promises([Property::Order])
+            .with_promises([Property::FirstComeFirstServed])
         }
     }
 
@@ -284,7 +287,7 @@ impl Algorithm for Lamport {
         queued.chain(own).chain([self.clock.now()]).min()
     }
 
-    fn shift_timestamps(&mut self, by: u64) {
+    fn lower_timestamps(&mut self, by: u64) {
         self.clock.0 -= by;
         self.requests.iter_mut().for_each(|request| request.clock -= by);
         match &mut self.phase {
@@ -303,7 +306,7 @@ impl Algorithm for Lamport {
         })
     }
 
-    fn shift_message(_: &Config, message: &mut Message, by: u64) {
+    fn lower_message_timestamps(_: &Config, message: &mut Message, by: u64) {
         match message {
             Message::Request { stamp } => stamp.clock -= by,
             Message::Reply { clock } => *clock -= by,

@@ -33,22 +33,22 @@ mod config;
 
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{
-    Algorithm, Card, CrashModel, Effects, Fence, Group, MessageCost, ProcessId, ProcessKnowledge,
-    Property, Protocol, SharedConfig, Strategy, TimerRole, Timing, ToleratedFaults, Topology,
-    labelled,
+    Algorithm, AlgorithmClass, Card, CrashModel, Effects, Fence, Group, MessageCost, ProcessId,
+    ProcessKnowledge, Property, Protocol, TimerRole, Timing, ToleratedFaults, Topology,
+    UncomparedConfig, labelled,
 };
 
 pub use self::config::{Config, VariantId};
-use super::{Claim, DeadlineSlot, GrantQueue, RenewalRequests, Ticket};
+use super::{Claim, DeadlineSlot, GrantQueue, RenewalRequests, RequestId};
 use crate::Variants;
 
 /// One process: a client of the grantor. One of the processes is also the grantor.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Lease {
+pub struct LeaseMutex {
     me: ProcessId,
-    config: SharedConfig<Config>,
+    config: UncomparedConfig<Config>,
     /// Identifier of the latest entry that this process has requested.
-    ticket: Ticket,
+    ticket: RequestId,
     phase: Phase,
     renewals: RenewalRequests,
     /// Grants and waiting requests; used only at the grantor.
@@ -72,7 +72,7 @@ pub enum Message {
     /// Requests entry to the critical section, or renews the lease of an entry.
     Request {
         /// Identifier of the requested entry to the critical section.
-        ticket: Ticket,
+        ticket: RequestId,
         /// Number of this request. It distinguishes the renewals of one entry to the critical
         /// section.
         round: u64,
@@ -81,13 +81,13 @@ pub enum Message {
     /// must request again, so that its lease starts now.
     Turn {
         /// Identifier of the entry to the critical section that the receiver requested.
-        ticket: Ticket,
+        ticket: RequestId,
     },
     /// Grants a lease for the critical section. The lease is measured from the moment of the
     /// request.
     Grant {
         /// Identifier of the granted entry to the critical section.
-        ticket: Ticket,
+        ticket: RequestId,
         /// Number of the request that this grant answers.
         round: u64,
         /// Fence of the entry to the critical section.
@@ -96,7 +96,7 @@ pub enum Message {
     /// Releases the lock, because the entry with this ticket has ended.
     Release {
         /// Identifier of the entry to the critical section that has ended.
-        ticket: Ticket,
+        ticket: RequestId,
     },
 }
 
@@ -129,7 +129,7 @@ pub struct Stable {
     boots: u64,
 }
 
-impl Protocol for Lease {
+impl Protocol for LeaseMutex {
     type Config = Config;
     type Command = Command;
     type Event = Event;
@@ -145,10 +145,10 @@ impl Protocol for Lease {
     ) -> Self {
         assert!(group.contains(config.grantor), "the grantor must be in the group");
         let boots = stable.map_or(0, |stable| stable.boots) + 1;
-        let lease = Lease {
+        let lease = LeaseMutex {
             me: group.me(),
-            config: SharedConfig::new(config.clone()),
-            ticket: Ticket { boot: boots, number: 0 },
+            config: UncomparedConfig::new(config.clone()),
+            ticket: RequestId { boot: boots, number: 0 },
             phase: Phase::Idle,
             renewals: RenewalRequests::default(),
             grants: GrantQueue::default(),
@@ -231,7 +231,7 @@ impl Protocol for Lease {
 }
 
 /// Client role of the process: it requests, enters and exits the critical section.
-impl Lease {
+impl LeaseMutex {
     /// Sends a request or a renewal. If the grantor grants the request, the lease is measured from
     /// the moment of this call.
     fn send_request(&mut self, fx: &mut impl Effects<Self>) {
@@ -274,7 +274,7 @@ impl Lease {
         self.send(self.config.grantor, Message::Release { ticket: self.ticket }, fx);
     }
 
-    fn wants(&self, ticket: Ticket) -> bool {
+    fn wants(&self, ticket: RequestId) -> bool {
         ticket == self.ticket && self.phase != Phase::Idle
     }
 
@@ -289,7 +289,7 @@ impl Lease {
 }
 
 /// Grantor role: grants leases, and notifies waiting processes.
-impl Lease {
+impl LeaseMutex {
     /// Handles a request. If the lock is granted to the sender or reserved for it, grants a new
     /// lease. If the lock is free, grants it to the sender if the sender is the first in the queue;
     /// otherwise notifies the first process. While the grantor is closed, the request only waits in
@@ -339,11 +339,11 @@ impl Lease {
     }
 }
 
-impl Algorithm for Lease {
+impl Algorithm for LeaseMutex {
     fn card(config: &Config, size: u32) -> Card {
         let formula = "3 (0 at the grantor), and 2 for a waiter or a renewal";
         Card {
-            strategy: Strategy::Centralised,
+            strategy: AlgorithmClass::Centralised,
             timing: Timing::Synchronous,
             faults: ToleratedFaults {
                 loss: true,

@@ -56,31 +56,32 @@ mod rules;
 mod service;
 
 use tenure_core::{
-    Algorithm, Card, CrashModel, Effects, Group, MessageCost, ProcessId, ProcessKnowledge,
-    Property, Protocol, SharedConfig, Strategy, TimerRole, Timing, ToleratedFaults, Topology,
+    Algorithm, AlgorithmClass, Card, CrashModel, Effects, Group, MessageCost, ProcessId,
+    ProcessKnowledge, Property, Protocol, TimerRole, Timing, ToleratedFaults, Topology,
+    UncomparedConfig,
 };
 use tenure_session::{QueueView, Session, Waiter};
 use tenure_store::Store;
 
 pub use config::{Config, VariantId};
 pub(crate) use kind::older_keys_query;
-pub use kind::{Blockers, ClaimTicket, LockKind};
+pub use kind::{Blockers, ClaimTicket, LockPolicy};
 pub use message::Message;
 use service::LockService;
-pub use tenure_session::DeadlineSlot;
+pub use tenure_session::DeadlineTimer;
 
-use super::Ticket;
+use super::RequestId;
 use crate::Variants;
 use crate::drift;
 
 /// One process: a client of the lock service. One of the processes is also the service.
-pub type Leased = LeasedLock<Config>;
+pub type SessionMutex = SessionLock<Config>;
 
-/// A client of a lock service, for one kind of locks. One of the processes is also the service.
+/// A client of a lock service, for locks with one policy. One of the processes is also the service.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct LeasedLock<L: LockKind> {
+pub struct SessionLock<L: LockPolicy> {
     me: ProcessId,
-    config: SharedConfig<L>,
+    config: UncomparedConfig<L>,
     /// Identifier of this process's latest claim. It contains the ticket of the session.
     ticket: L::Ticket,
     /// Session of the client, with its place in the queue of the lock. `None` while this process
@@ -93,11 +94,11 @@ pub struct LeasedLock<L: LockKind> {
 /// A claim to the lock: the session of the client, and its waiter. The waiter is the state machine
 /// of a client that waits in the queue of the lock or holds the lock.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Claim<L: LockKind> {
+struct Claim<L: LockPolicy> {
     session: Session,
     waiter: Waiter<L::Blockers>,
     /// Number of deletions of which the waiter was notified; see
-    /// [`LockKind::NotifiedDeletionCount`].
+    /// [`LockPolicy::NotifiedDeletionCount`].
     counted: L::NotifiedDeletionCount,
 }
 
@@ -105,7 +106,7 @@ struct Claim<L: LockKind> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Timer {
     /// Client: deadline of the session, counted from the renewal request that started this timer.
-    Deadline(DeadlineSlot),
+    Deadline(DeadlineTimer),
     /// Client: the next renewal is due.
     Renewal,
     /// At the service: a part of the lease with this ID has elapsed. The service divides each lease
@@ -130,7 +131,7 @@ pub struct Stable {
     store: Option<Store>,
 }
 
-impl<L: LockKind> Protocol for LeasedLock<L> {
+impl<L: LockPolicy> Protocol for SessionLock<L> {
     type Config = L;
     type Command = L::Command;
     type Event = L::Event;
@@ -144,10 +145,10 @@ impl<L: LockKind> Protocol for LeasedLock<L> {
         let Stable { boots, store } = stable.unwrap_or(Stable { boots: 0, store: None });
         let is_service = service == group.me();
         let store = is_service.then(|| store.unwrap_or_else(service::empty_store));
-        let mut client = LeasedLock {
+        let mut client = SessionLock {
             me: group.me(),
-            config: SharedConfig::new(config.clone()),
-            ticket: Ticket { boot: boots + 1, number: 0 }.into(),
+            config: UncomparedConfig::new(config.clone()),
+            ticket: RequestId { boot: boots + 1, number: 0 }.into(),
             claim: None,
             service: store.map(|store| LockService::new(store, 0)),
         };
@@ -255,7 +256,7 @@ impl From<tenure_session::Timer> for Timer {
     }
 }
 
-impl Algorithm for Leased {
+impl Algorithm for SessionMutex {
     fn card(config: &Config, size: u32) -> Card {
         let formula = "5 (0 at the service), 4 more for a waiter, and 2 for a renewal";
         let card = Card {
@@ -278,7 +279,7 @@ impl Algorithm for Leased {
 /// and timeouts of that service to `card`.
 pub(crate) fn with_service_assumptions(card: Card, config: &Config) -> Card {
     Card {
-        strategy: Strategy::Centralised,
+        strategy: AlgorithmClass::Centralised,
         timing: Timing::Synchronous,
         faults: ToleratedFaults {
             loss: true,

@@ -30,14 +30,14 @@ use alloc::vec::Vec;
 
 use tenure_core::quorum::{QuorumError, QuorumKind, QuorumSystem};
 use tenure_core::service::mutex::{Command, Event};
-use tenure_core::theory::{HopRange, Prediction, PredictionKind, Theory, WorkloadKind};
+use tenure_core::theory::{ExpectedCosts, HopRange, Prediction, PredictionKind, WorkloadKind};
 use tenure_core::{
-    Algorithm, Card, ChannelOrder, Effects, Fence, Group, LamportClock, MessageCost, Never,
-    ProcessId, ProcessSet, Protocol, Strategy, Timestamp, ToleratedFaults, labelled,
+    Algorithm, AlgorithmClass, Card, ChannelOrder, Effects, Fence, Group, LamportClock,
+    MessageCost, Never, ProcessId, ProcessSet, Protocol, Timestamp, ToleratedFaults, labelled,
 };
 
 use super::quorum_request::QuorumRequest;
-use super::voter::{Ballot, RequestOutcome, Voter};
+use super::voter::{NumberedRequest, RequestOutcome, Voter};
 use crate::catalogue_error::CatalogueError;
 use crate::parameters::{FromParameters, Parameters};
 use crate::variants::{Variants, variant_ids};
@@ -61,7 +61,7 @@ pub struct Maekawa {
 enum Phase {
     Idle,
     Waiting(QuorumRequest),
-    Inside { request: Timestamp, votes: Vec<(ProcessId, Ballot)> },
+    Inside { request: Timestamp, votes: Vec<(ProcessId, NumberedRequest)> },
 }
 
 /// Messages between processes.
@@ -76,7 +76,7 @@ pub enum Message {
     /// Gives the sender's vote to the receiver.
     Locked {
         /// The vote that the sender gives.
-        ballot: Ballot,
+        ballot: NumberedRequest,
         /// Highest fence known to the sender.
         fence: u64,
     },
@@ -89,18 +89,18 @@ pub enum Message {
     /// Asks for the vote back. The receiver returns it when its request fails, or when it exits.
     Inquire {
         /// The vote that the sender asks back.
-        ballot: Ballot,
+        ballot: NumberedRequest,
     },
     /// Returns the vote before the sender has entered the critical section. The sender still needs
     /// the vote.
     Relinquish {
         /// The vote that the sender returns.
-        ballot: Ballot,
+        ballot: NumberedRequest,
     },
     /// Returns a vote that the sender no longer needs, because its request has ended.
     Release {
         /// The vote that the sender returns.
-        ballot: Ballot,
+        ballot: NumberedRequest,
         /// Highest fence known to the sender.
         fence: u64,
     },
@@ -226,7 +226,7 @@ impl Maekawa {
         }
     }
 
-    fn on_locked(&mut self, from: ProcessId, ballot: Ballot, fx: &mut impl Effects<Self>) {
+    fn on_locked(&mut self, from: ProcessId, ballot: NumberedRequest, fx: &mut impl Effects<Self>) {
         if let Some(quorum_request) = self.waiting_request(ballot.request) {
             quorum_request.on_locked(from, ballot.number);
             self.enter_if_voted(fx);
@@ -309,7 +309,7 @@ impl Maekawa {
         }
     }
 
-    fn lock(&mut self, ballot: Ballot, fx: &mut impl Effects<Self>) {
+    fn lock(&mut self, ballot: NumberedRequest, fx: &mut impl Effects<Self>) {
         self.send(ballot.request.process, Message::Locked { ballot, fence: self.fence }, fx);
     }
 
@@ -364,7 +364,7 @@ impl Algorithm for Maekawa {
         let others = |process| u64::from(config.quorums.quorum(ProcessId(process)).len() - 1);
         let (min_voters, max_voters) = ((0..size).map(others).min(), (0..size).map(others).max());
         Card {
-            strategy: Strategy::Quorum,
+            strategy: AlgorithmClass::Quorum,
             order: ChannelOrder::Fifo,
             faults: ToleratedFaults::duplication_only(
                 "needs every vote of a fixed quorum: no crash in one that is used, no loss",
@@ -374,7 +374,7 @@ impl Algorithm for Maekawa {
                 3 * min_voters.unwrap_or(0),
                 max_voters.map(|max_voters| 6 * max_voters),
             ),
-            theory: Some(Theory::lock(["2", "not known", "no"], HopRange::TWO)),
+            theory: Some(ExpectedCosts::lock(["2", "not known", "no"], HopRange::TWO)),
             variants: Variants::<VariantId>::declarations(),
             ..Card::mutex(
                 "maekawa",

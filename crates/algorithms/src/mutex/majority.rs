@@ -43,8 +43,9 @@ use alloc::sync::Arc;
 use tenure_core::quorum::{QuorumError, QuorumKind, QuorumSystem};
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{
-    Algorithm, Card, CrashModel, DetectorClass, Effects, Fence, Group, Label, Labelled, Layer,
-    Never, ProcessId, ProcessSet, Protocol, SharedConfig, ToleratedFaults, Verdict,
+    Algorithm, Card, CrashModel, DetectorClass, Effects, Fence, Group, Labelled, Layer,
+    MessageLabel, Never, PeerVerdict, ProcessId, ProcessSet, Protocol, ToleratedFaults,
+    UncomparedConfig,
 };
 
 use super::maekawa::{self, Maekawa};
@@ -56,10 +57,10 @@ use crate::variants::variant_ids;
 /// One process. To enter the critical section, it collects the votes of a quorum without suspected
 /// voters.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Majority {
+pub struct FaultTolerantMaekawa {
     group: Group,
     variants: Variants<VariantId>,
-    quorums: SharedConfig<QuorumSystem>,
+    quorums: UncomparedConfig<QuorumSystem>,
     suspected: ProcessSet,
     /// Newest generation of votes that this process knows. A voter starts a new generation when it
     /// withdraws its vote from a suspected process. If this process waits, its request belongs to
@@ -88,13 +89,13 @@ pub enum Message {
 }
 
 impl Labelled for Message {
-    fn label(&self) -> Label {
+    fn label(&self) -> MessageLabel {
         let kind = match self {
             Message::Vote { message, .. } => return message.label(),
             Message::Withdraw => "withdraw",
             Message::Forgotten => "forgotten",
         };
-        Label { layer: Layer::Mutex, kind }
+        MessageLabel { layer: Layer::Mutex, kind }
     }
 }
 
@@ -142,7 +143,7 @@ variant_ids! {
         => "", "-n 3 --crash 1";
 }
 
-impl Protocol for Majority {
+impl Protocol for FaultTolerantMaekawa {
     type Config = Config;
     type Command = Command;
     type Event = Event;
@@ -151,10 +152,10 @@ impl Protocol for Majority {
     type Stable = ();
 
     fn boot(group: Group, config: &Config, _: Option<()>, fx: &mut impl Effects<Self>) -> Self {
-        Majority {
+        FaultTolerantMaekawa {
             group,
             variants: config.variants,
-            quorums: SharedConfig::from(Arc::clone(&config.quorums)),
+            quorums: UncomparedConfig::from(Arc::clone(&config.quorums)),
             suspected: ProcessSet::new(),
             generation: 0,
             votes: Maekawa::boot(group, &config.votes_config(), None, &mut vote_effects(0, fx)),
@@ -192,9 +193,9 @@ impl Protocol for Majority {
         }
     }
 
-    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
+    fn on_suspicion(&mut self, peer: ProcessId, verdict: PeerVerdict, fx: &mut impl Effects<Self>) {
         match verdict {
-            Verdict::Suspect => {
+            PeerVerdict::Suspect => {
                 self.suspected.insert(peer);
                 // Remove the requests of the suspected process before this process withdraws its
                 // own. Otherwise the suspected process could get the vote that is returned.
@@ -210,7 +211,7 @@ impl Protocol for Majority {
                 // Otherwise the vote could complete a request of an older generation.
                 self.votes.withdraw_requests_of(peer, &mut vote_effects(self.generation, fx));
             }
-            Verdict::Trust => {
+            PeerVerdict::Trust => {
                 self.suspected.remove(peer);
                 fx.send(peer, Message::Forgotten);
                 if self.can_change_quorum() {
@@ -221,7 +222,7 @@ impl Protocol for Majority {
     }
 }
 
-impl Majority {
+impl FaultTolerantMaekawa {
     /// Returns true if a voter of the present quorum is suspected, and a quorum without suspected
     /// voters is available.
     fn can_change_quorum(&self) -> bool {
@@ -256,7 +257,10 @@ impl Majority {
     }
 }
 
-fn vote_effects(generation: u64, fx: &mut impl Effects<Majority>) -> impl Effects<Maekawa> {
+fn vote_effects(
+    generation: u64,
+    fx: &mut impl Effects<FaultTolerantMaekawa>,
+) -> impl Effects<Maekawa> {
     fx.child_effects(
         move |message| Message::Vote { generation, message },
         |timer| timer,
@@ -279,7 +283,7 @@ fn faults(quorums: &QuorumSystem) -> ToleratedFaults {
     }
 }
 
-impl Algorithm for Majority {
+impl Algorithm for FaultTolerantMaekawa {
     fn card(config: &Config, size: u32) -> Card {
         Card {
             name: "majority".to_string(),

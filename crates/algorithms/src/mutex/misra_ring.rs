@@ -29,10 +29,10 @@
 //! the new ping continues from this count.
 
 use tenure_core::service::mutex::{Command, Event};
-use tenure_core::theory::{HopRange, Theory};
+use tenure_core::theory::{ExpectedCosts, HopRange};
 use tenure_core::{
-    Algorithm, Card, ChannelOrder, Delay, Effects, Fence, Group, MessageCost, ProcessId, Property,
-    Protocol, Strategy, ToleratedFaults, Topology, labelled,
+    Algorithm, AlgorithmClass, Card, ChannelOrder, Delay, Effects, Fence, Group, MessageCost,
+    ProcessId, Property, Protocol, ToleratedFaults, Topology, labelled,
 };
 
 use crate::Variants;
@@ -117,7 +117,7 @@ pub struct Config {
 
 impl Default for Config {
     fn default() -> Self {
-        Config { pass_after: Delay::units(1).max, variants: Variants::none() }
+        Config { pass_after: Delay::time_units(1).max, variants: Variants::none() }
     }
 }
 
@@ -261,7 +261,7 @@ impl MisraRing {
 impl Algorithm for MisraRing {
     fn card(_: &Config, size: u32) -> Card {
         Card {
-            strategy: Strategy::Token,
+            strategy: AlgorithmClass::Token,
             order: ChannelOrder::Fifo,
             faults: ToleratedFaults::none(
                 "survives repeated losses of one of its two tokens; the loss of both, or a crash, \
@@ -270,7 +270,10 @@ impl Algorithm for MisraRing {
             .with_losses(1),
             topology: Topology::UnidirectionalRing,
             messages: MessageCost::per_entry("1 … ∞", 1, None).zero_if_alone(size),
-            theory: Some(Theory::lock(["0…N", "1 (2 after a loss)", "no"], HopRange::ring(size))),
+            theory: Some(ExpectedCosts::lock(
+                ["0…N", "1 (2 after a loss)", "no"],
+                HopRange::ring(size),
+            )),
             variants: Variants::<VariantId>::declarations(),
             ..Card::mutex(
                 "misra-ring",

@@ -27,10 +27,10 @@ pub mod tolerant_ricart_agrawala;
 mod voter;
 
 pub(crate) use generations::TokenGenerations;
-pub(crate) use grant_queue::{Claim, GrantQueue, Ticket};
+pub(crate) use grant_queue::{Claim, GrantQueue, RequestId};
 pub(crate) use renewal_requests::RenewalRequests;
-pub use renewal_requests::{DeadlineSlot, ExpiringEntryDurations};
-pub use voter::Ballot;
+pub use renewal_requests::{DeadlineSlot, LeaseDurations};
+pub use voter::NumberedRequest;
 
 crate::catalogue::members! {
     mutex, each_lock:
@@ -46,12 +46,12 @@ crate::catalogue::members! {
     "k-mutex" => k_mutex::KMutex;
     "dining-philosophers" => dining_philosophers::DiningPhilosophers;
     "misra-ring" => misra_ring::MisraRing;
-    "repaired-ring" => repaired_ring::RepairedRing;
-    "majority" => majority::Majority;
+    "repaired-ring" => repaired_ring::FaultTolerantTokenRing;
+    "majority" => majority::FaultTolerantMaekawa;
     "nishio-li-manning" => nishio_li_manning::NishioLiManning;
-    "tolerant-ricart-agrawala" => tolerant_ricart_agrawala::TolerantRicartAgrawala;
-    "dijkstra-ring" => dijkstra_ring::DijkstraRing;
+    "tolerant-ricart-agrawala" => tolerant_ricart_agrawala::FaultTolerantRicartAgrawala;
+    "dijkstra-ring" => dijkstra_ring::KStateTokenRing;
     "edge-chasing" => edge_chasing::EdgeChasing;
-    "lease" => lease::Lease;
-    "leased" => leased::Leased;
+    "lease" => lease::LeaseMutex;
+    "leased" => leased::SessionMutex;
 }

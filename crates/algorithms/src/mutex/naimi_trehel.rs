@@ -25,10 +25,10 @@
 //! any token, even a duplicate.
 
 use tenure_core::service::mutex::{Command, Event};
-use tenure_core::theory::{HopRange, Prediction, Theory, WorkloadKind};
+use tenure_core::theory::{ExpectedCosts, HopRange, Prediction, WorkloadKind};
 use tenure_core::{
-    Algorithm, Card, Effects, Fence, Group, MessageCost, Never, ProcessId, ProcessKnowledge,
-    Protocol, Strategy, ToleratedFaults, labelled,
+    Algorithm, AlgorithmClass, Card, Effects, Fence, Group, MessageCost, Never, ProcessId,
+    ProcessKnowledge, Protocol, ToleratedFaults, labelled,
 };
 
 /// One process of the algorithm of Naimi and Trehel.
@@ -158,13 +158,13 @@ impl NaimiTrehel {
 impl Algorithm for NaimiTrehel {
     fn card((): &(), size: u32) -> Card {
         Card {
-            strategy: Strategy::Token,
+            strategy: AlgorithmClass::Token,
             faults: ToleratedFaults::none(
                 "a lost request or token stops it, and a duplicated token lets two in",
             ),
             knows: ProcessKnowledge::UNIFORM,
             messages: MessageCost::per_entry("0 … N", 0, Some(size.into())).zero_if_alone(size),
-            theory: Some(Theory::lock(["0…N", "no bound", "no"], HopRange::ONE)),
+            theory: Some(ExpectedCosts::lock(["0…N", "no bound", "no"], HopRange::ONE)),
             ..Card::mutex(
                 "naimi-trehel",
                 "the token's queue, and a tree that points to its end",

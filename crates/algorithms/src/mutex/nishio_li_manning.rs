@@ -42,10 +42,10 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use tenure_core::service::mutex::{Command, Event};
-use tenure_core::theory::{HopRange, Theory};
+use tenure_core::theory::{ExpectedCosts, HopRange};
 use tenure_core::{
-    Algorithm, Card, CrashModel, DetectorClass, Effects, Fence, Group, MessageCost, Never,
-    ProcessId, Protocol, Strategy, Term, ToleratedFaults, Verdict,
+    Algorithm, AlgorithmClass, Card, CrashModel, DetectorClass, Effects, Fence, Group, MessageCost,
+    Never, PeerVerdict, ProcessId, Protocol, Term, ToleratedFaults,
 };
 
 use super::TokenGenerations;
@@ -165,10 +165,10 @@ impl Protocol for NishioLiManning {
         }
     }
 
-    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
+    fn on_suspicion(&mut self, peer: ProcessId, verdict: PeerVerdict, fx: &mut impl Effects<Self>) {
         let generation = self.generations.newest();
         match verdict {
-            Verdict::Suspect => {
+            PeerVerdict::Suspect => {
                 self.generations.suspect(peer);
                 if self.generations.is_regenerating() {
                     self.stop_waiting_for(peer, fx);
@@ -176,7 +176,7 @@ impl Protocol for NishioLiManning {
                     self.report_doubt(generation, fx);
                 }
             }
-            Verdict::Trust => {
+            PeerVerdict::Trust => {
                 self.generations.trust(peer);
                 fx.send(peer, Message::Doubt { generation });
             }
@@ -335,7 +335,7 @@ impl NishioLiManning {
 impl Algorithm for NishioLiManning {
     fn card((): &(), size: u32) -> Card {
         Card {
-            strategy: Strategy::Token,
+            strategy: AlgorithmClass::Token,
             faults: ToleratedFaults {
                 crashes: CrashModel::Stop,
                 ..ToleratedFaults::none(
@@ -345,7 +345,7 @@ impl Algorithm for NishioLiManning {
             },
             detection: DetectorClass::Perfect,
             messages: MessageCost::per_entry("0 or N", 0, Some(size.into())).zero_if_alone(size),
-            theory: Some(Theory::lock(["0 or 2", "no bound", "no"], HopRange::ONE)),
+            theory: Some(ExpectedCosts::lock(["0 or 2", "no bound", "no"], HopRange::ONE)),
             ..Card::mutex(
                 "nishio-li-manning",
                 "ask every process for the token, and replace it when it is lost",

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use tenure_core::{ProcessId, ProcessSet, Timestamp};
 
-use super::voter::Ballot;
+use super::voter::NumberedRequest;
 
 /// A request that waits for the votes of a quorum.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -75,13 +75,16 @@ impl QuorumRequest {
 
     /// Gives back each vote whose voter has asked for its return, and returns the list of these
     /// votes. Gives back no vote while the request has not failed at any voter of the quorum.
-    pub(super) fn relinquish_inquired_votes(&mut self) -> Vec<(ProcessId, Ballot)> {
+    pub(super) fn relinquish_inquired_votes(&mut self) -> Vec<(ProcessId, NumberedRequest)> {
         let mut given = Vec::new();
         if self.answers.iter().all(|answer| answer.state != VoteState::Failed) {
             return given;
         }
         for answer in self.answers.iter_mut().filter(|it| it.state == VoteState::Inquired) {
-            given.push((answer.voter, Ballot { request: self.request, number: answer.number }));
+            given.push((
+                answer.voter,
+                NumberedRequest { request: self.request, number: answer.number },
+            ));
             answer.state = VoteState::Failed;
             answer.number += 1;
         }
@@ -89,8 +92,8 @@ impl QuorumRequest {
     }
 
     /// Returns the votes of all voters of the quorum. `None` while any vote is missing.
-    pub(super) fn all_votes(&self) -> Option<Vec<(ProcessId, Ballot)>> {
-        let ballot = |it: &Answer| Ballot { request: self.request, number: it.number };
+    pub(super) fn all_votes(&self) -> Option<Vec<(ProcessId, NumberedRequest)>> {
+        let ballot = |it: &Answer| NumberedRequest { request: self.request, number: it.number };
         self.answers.iter().map(|it| it.state.is_locked().then(|| (it.voter, ballot(it)))).collect()
     }
 

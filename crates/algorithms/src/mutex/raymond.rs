@@ -24,11 +24,11 @@ use alloc::collections::VecDeque;
 use alloc::sync::Arc;
 
 use tenure_core::service::mutex::{Command, Event};
-use tenure_core::theory::{HopRange, Prediction, PredictionKind, Theory, WorkloadKind};
+use tenure_core::theory::{ExpectedCosts, HopRange, Prediction, PredictionKind, WorkloadKind};
 use tenure_core::tree::{RootedTree, TreeShape};
 use tenure_core::{
-    Algorithm, Card, Effects, Fence, Group, MessageCost, Never, ProcessId, ProcessKnowledge,
-    Protocol, Strategy, ToleratedFaults, Topology, labelled,
+    Algorithm, AlgorithmClass, Card, Effects, Fence, Group, MessageCost, Never, ProcessId,
+    ProcessKnowledge, Protocol, ToleratedFaults, Topology, labelled,
 };
 
 use crate::catalogue_error::CatalogueError;
@@ -99,7 +99,7 @@ impl Config {
 
 impl FromParameters for Config {
     fn from_parameters(parameters: &Parameters) -> Result<Self, CatalogueError> {
-        parameters.expect_no_variants()?;
+        parameters.reject_variants()?;
         Ok(Config { tree: parameters.tree()? })
     }
 }
@@ -198,7 +198,7 @@ impl Raymond {
 impl Algorithm for Raymond {
     fn card(config: &Config, _: u32) -> Card {
         Card {
-            strategy: Strategy::Token,
+            strategy: AlgorithmClass::Token,
             faults: ToleratedFaults::none(
                 "a crash parts the tree, a lost token stops it, two tokens let two in",
             ),
@@ -209,7 +209,7 @@ impl Algorithm for Raymond {
                 0,
                 Some(2 * u64::from(config.tree.diameter())),
             ),
-            theory: Some(Theory::lock(
+            theory: Some(ExpectedCosts::lock(
                 ["0…2D", "no bound", "no"],
                 HopRange::tree(config.tree.diameter()),
             )),

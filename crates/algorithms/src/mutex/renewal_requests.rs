@@ -13,7 +13,7 @@ const RENEWAL_TIMEOUT_NAME: &str = "entry-renewal";
 
 /// Durations of an entry to the critical section that expires by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ExpiringEntryDurations {
+pub struct LeaseDurations {
     /// Time for which a grant permits a process to be inside the critical section, measured from
     /// the request.
     pub lease: Delay,
@@ -30,12 +30,12 @@ pub struct ExpiringEntryDurations {
     pub request_modulus: u64,
 }
 
-impl ExpiringEntryDurations {
+impl LeaseDurations {
     /// Returns durations for messages that take at most `delay` ticks. A lease lasts nine times
     /// `delay`, and is renewed every three times `delay`. The lock stays reserved for ten times
     /// `delay`. One renewal may be lost, and clocks may drift by 5 %.
     pub fn for_message_delay(delay: u64) -> Self {
-        ExpiringEntryDurations {
+        LeaseDurations {
             lease: Delay::ticks(9 * delay),
             reservation: Delay::ticks(10 * delay),
             renewal_interval: Delay::ticks(3 * delay),
@@ -44,15 +44,15 @@ impl ExpiringEntryDurations {
     }
 
     /// Returns the durations that the user has set in `parameters`. The default of a duration is
-    /// its value in [`ExpiringEntryDurations::for_message_delay`], with one exception. The default
+    /// its value in [`LeaseDurations::for_message_delay`], with one exception. The default
     /// of `reservation` is increased if necessary, so that even on the fastest clock, it lasts
     /// longer than a lease on the slowest clock.
     pub(crate) fn from_parameters(parameters: &Parameters) -> Self {
-        let plain = ExpiringEntryDurations::for_message_delay(parameters.delay);
+        let plain = LeaseDurations::for_message_delay(parameters.delay);
         let lease = parameters.timeout_or(LEASE_TIMEOUT_NAME, plain.lease);
         let least = parameters.ticks_on_fastest_clock(lease.max).saturating_add(1);
         let expiry = Delay::ticks(plain.reservation.max.max(least));
-        ExpiringEntryDurations {
+        LeaseDurations {
             lease,
             reservation: parameters.timeout_or(EXPIRY_TIMEOUT_NAME, expiry),
             renewal_interval: parameters.timeout_or(RENEWAL_TIMEOUT_NAME, plain.renewal_interval),

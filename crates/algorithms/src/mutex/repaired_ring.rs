@@ -30,10 +30,10 @@
 //! later entries have higher fences.
 
 use tenure_core::service::mutex::{Command, Event};
-use tenure_core::theory::{HopRange, Theory};
+use tenure_core::theory::{ExpectedCosts, HopRange};
 use tenure_core::{
-    Algorithm, Card, CrashModel, Delay, DetectorClass, Effects, Fence, Group, MessageCost,
-    ProcessId, Protocol, Strategy, Term, ToleratedFaults, Verdict, labelled,
+    Algorithm, AlgorithmClass, Card, CrashModel, Delay, DetectorClass, Effects, Fence, Group,
+    MessageCost, PeerVerdict, ProcessId, Protocol, Term, ToleratedFaults, labelled,
 };
 
 use super::TokenGenerations;
@@ -52,20 +52,20 @@ pub struct Config {
 
 impl Default for Config {
     fn default() -> Self {
-        Config { pass_after: Delay::units(1).max }
+        Config { pass_after: Delay::time_units(1).max }
     }
 }
 
 impl FromParameters for Config {
     fn from_parameters(parameters: &Parameters) -> Result<Self, CatalogueError> {
-        parameters.expect_no_variants()?;
+        parameters.reject_variants()?;
         Ok(Config { pass_after: parameters.delay })
     }
 }
 
 /// One process on the ring.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct RepairedRing {
+pub struct FaultTolerantTokenRing {
     group: Group,
     /// Maximum time for which an idle process keeps the token, in ticks.
     pass_after: u64,
@@ -129,7 +129,7 @@ pub enum Message {
 labelled!(Message, Mutex,
     Token => "token", Doubt => "doubt", Inquire => "inquire", Answer => "answer");
 
-impl Protocol for RepairedRing {
+impl Protocol for FaultTolerantTokenRing {
     type Config = Config;
     type Command = Command;
     type Event = Event;
@@ -145,7 +145,7 @@ impl Protocol for RepairedRing {
         stable: Option<()>,
         fx: &mut impl Effects<Self>,
     ) -> Self {
-        let mut ring = RepairedRing {
+        let mut ring = FaultTolerantTokenRing {
             group,
             pass_after: config.pass_after,
             generations: TokenGenerations::new(group),
@@ -223,9 +223,9 @@ impl Protocol for RepairedRing {
         }
     }
 
-    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
+    fn on_suspicion(&mut self, peer: ProcessId, verdict: PeerVerdict, fx: &mut impl Effects<Self>) {
         match verdict {
-            Verdict::Suspect => {
+            PeerVerdict::Suspect => {
                 self.generations.suspect(peer);
                 if self.generations.is_regenerating() {
                     self.stop_waiting_for(peer, fx);
@@ -233,7 +233,7 @@ impl Protocol for RepairedRing {
                     self.report_doubt(self.generations.newest(), fx);
                 }
             }
-            Verdict::Trust => {
+            PeerVerdict::Trust => {
                 self.generations.trust(peer);
                 if let Phase::Holding { entries } = self.phase {
                     self.receive(entries, fx);
@@ -243,7 +243,7 @@ impl Protocol for RepairedRing {
     }
 }
 
-impl RepairedRing {
+impl FaultTolerantTokenRing {
     /// Handles the token of the newest known generation, which has arrived or was created by this
     /// process. If this process suspects all others, it keeps the token.
     fn receive(&mut self, entries: u64, fx: &mut impl Effects<Self>) {
@@ -292,7 +292,7 @@ impl RepairedRing {
 }
 
 /// Creation of a new token after a suspicion.
-impl RepairedRing {
+impl FaultTolerantTokenRing {
     /// Starts a new generation of the token, because the token of the generation `doubted` may be
     /// lost. Does nothing if this process knows a newer generation, or is still making the token of
     /// `doubted`.
@@ -355,10 +355,10 @@ impl RepairedRing {
     }
 }
 
-impl Algorithm for RepairedRing {
+impl Algorithm for FaultTolerantTokenRing {
     fn card(_: &Config, size: u32) -> Card {
         Card {
-            strategy: Strategy::Token,
+            strategy: AlgorithmClass::Token,
             faults: ToleratedFaults {
                 crashes: CrashModel::Stop,
                 ..ToleratedFaults::none(
@@ -368,7 +368,7 @@ impl Algorithm for RepairedRing {
             },
             detection: DetectorClass::Perfect,
             messages: MessageCost::per_entry("1 … ∞", 1, None).zero_if_alone(size),
-            theory: Some(Theory::lock(["0…N", "1", "no"], HopRange::ring(size))),
+            theory: Some(ExpectedCosts::lock(["0…N", "1", "no"], HopRange::ring(size))),
             ..Card::mutex(
                 "repaired-ring",
                 "a token ring that skips suspected processes and replaces a lost token",

@@ -33,7 +33,7 @@ mod rules;
 use alloc::vec::Vec;
 
 use tenure_core::service::mutex::{Command, Event};
-use tenure_core::theory::{HopRange, Prediction, PredictionKind, Theory, WorkloadKind};
+use tenure_core::theory::{ExpectedCosts, HopRange, Prediction, PredictionKind, WorkloadKind};
 use tenure_core::{
     Algorithm, Card, Effects, ExposesLogicalClock, Fence, Group, LamportClock, MessageCost, Never,
     ProcessId, ProcessSet, Property, Protocol, Timestamp, ToleratedFaults, labelled,
@@ -162,7 +162,7 @@ impl RicartAgrawala {
 
     fn enter(&mut self, fx: &mut impl Effects<Self>) {
         let Phase::Waiting { request, .. } = self.phase else { return };
-        let fence = Fence(request.clock, u64::from(request.process.number()));
+        let fence = Fence(request.clock, u64::from(request.process.display_number()));
         self.phase = Phase::Inside { request };
         fx.emit(Event::Entered { fence });
     }
@@ -247,14 +247,19 @@ impl Algorithm for RicartAgrawala {
                 )
             },
             messages: MessageCost::per_entry("2(N−1)", cost, Some(cost)),
-            theory: Some(Theory::lock(["2", "2", "if users forward its clock"], HopRange::ONE)),
+            theory: Some(ExpectedCosts::lock(
+                ["2", "2", "if users forward its clock"],
+                HopRange::ONE,
+            )),
             variants,
             ..Card::mutex(
                 "ricart-agrawala",
                 "ask every process, and defer later requests",
                 "Ricart & Agrawala, CACM 24(1), 1981",
             )
-            .with_promises(Rules(*config).stamps_replies().then_some(Property::Order))
+            .with_promises(
+                Rules(*config).stamps_replies().then_some(Property::FirstComeFirstServed),
+            )
         }
     }
 
@@ -286,7 +291,7 @@ impl Algorithm for RicartAgrawala {
         request.into_iter().chain(owed).chain([self.clock.now()]).min()
     }
 
-    fn shift_timestamps(&mut self, by: u64) {
+    fn lower_timestamps(&mut self, by: u64) {
         let rules = self.rules();
         self.clock.0 -= by;
         match &mut self.phase {
@@ -310,7 +315,7 @@ impl Algorithm for RicartAgrawala {
         smallest
     }
 
-    fn shift_message(config: &Config, message: &mut Message, by: u64) {
+    fn lower_message_timestamps(config: &Config, message: &mut Message, by: u64) {
         Rules(*config).for_each_stamp(message, |stamp| *stamp -= by);
     }
 }

@@ -30,10 +30,10 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use tenure_core::service::mutex::{Command, Event};
-use tenure_core::theory::{HopRange, Prediction, PredictionKind, Theory, WorkloadKind};
+use tenure_core::theory::{ExpectedCosts, HopRange, Prediction, PredictionKind, WorkloadKind};
 use tenure_core::{
-    Algorithm, Card, Effects, Fence, Group, MessageCost, Never, ProcessId, Protocol, Strategy,
-    ToleratedFaults, labelled,
+    Algorithm, AlgorithmClass, Card, Effects, Fence, Group, MessageCost, Never, ProcessId,
+    Protocol, ToleratedFaults, labelled,
 };
 
 use crate::variants::fault_tolerant_variant;
@@ -187,12 +187,12 @@ impl SuzukiKasami {
 impl Algorithm for SuzukiKasami {
     fn card((): &(), size: u32) -> Card {
         Card {
-            strategy: Strategy::Token,
+            strategy: AlgorithmClass::Token,
             faults: ToleratedFaults::none(
                 "a lost request or token stops it, and a duplicated token lets two in",
             ),
             messages: MessageCost::per_entry("0 or N", 0, Some(size.into())).zero_if_alone(size),
-            theory: Some(Theory::lock(["0 or 2", "no bound", "no"], HopRange::ONE)),
+            theory: Some(ExpectedCosts::lock(["0 or 2", "no bound", "no"], HopRange::ONE)),
             variants: vec![fault_tolerant_variant(
                 "the nishio-li-manning: a lost token is made anew",
             )],

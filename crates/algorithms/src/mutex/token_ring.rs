@@ -20,10 +20,10 @@
 //! entries; the count is the fence. Two tokens that meet (after a duplication) become one again.
 
 use tenure_core::service::mutex::{Command, Event};
-use tenure_core::theory::{HopRange, Theory};
+use tenure_core::theory::{ExpectedCosts, HopRange};
 use tenure_core::{
-    Algorithm, Card, Delay, Effects, Fence, Group, MessageCost, ProcessId, ProcessKnowledge,
-    Property, Protocol, Strategy, ToleratedFaults, Topology, labelled,
+    Algorithm, AlgorithmClass, Card, Delay, Effects, Fence, Group, MessageCost, ProcessId,
+    ProcessKnowledge, Property, Protocol, ToleratedFaults, Topology, labelled,
 };
 
 use crate::Variants;
@@ -92,7 +92,7 @@ pub struct Config {
 
 impl Default for Config {
     fn default() -> Self {
-        Config { pass_after: Delay::units(1).max, variants: Variants::none() }
+        Config { pass_after: Delay::time_units(1).max, variants: Variants::none() }
     }
 }
 
@@ -216,14 +216,14 @@ impl TokenRing {
 impl Algorithm for TokenRing {
     fn card(_: &Config, size: u32) -> Card {
         Card {
-            strategy: Strategy::Token,
+            strategy: AlgorithmClass::Token,
             faults: ToleratedFaults::none(
                 "a crash or a lost token stops it, and a duplicated token lets two in",
             ),
             topology: Topology::UnidirectionalRing,
             knows: ProcessKnowledge::UNIFORM,
             messages: MessageCost::per_entry("1 … ∞", 1, None).zero_if_alone(size),
-            theory: Some(Theory::lock(
+            theory: Some(ExpectedCosts::lock(
                 ["0…N", "1", "except for communication between users"],
                 HopRange::ring(size),
             )),
@@ -239,7 +239,7 @@ impl Algorithm for TokenRing {
                 "the holder of the token may enter, and passes it on",
                 "Le Lann, IFIP Congress, 1977",
             )
-            .with_promises([Property::Order, Property::Bypass(Some(1))])
+            .with_promises([Property::FirstComeFirstServed, Property::Bypass(Some(1))])
         }
     }
 }

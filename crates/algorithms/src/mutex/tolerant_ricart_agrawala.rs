@@ -38,16 +38,16 @@
 use alloc::vec::Vec;
 
 use tenure_core::service::mutex::{Command, Event};
-use tenure_core::theory::{HopRange, Theory};
+use tenure_core::theory::{ExpectedCosts, HopRange};
 use tenure_core::{
     Algorithm, Card, CrashModel, DetectorClass, Effects, Fence, Group, LamportClock, MessageCost,
-    Never, ProcessId, ProcessSet, Property, Protocol, Timestamp, ToleratedFaults, Verdict,
+    Never, PeerVerdict, ProcessId, ProcessSet, Property, Protocol, Timestamp, ToleratedFaults,
     labelled,
 };
 
 /// One process of the algorithm of Ricart and Agrawala with a failure detector.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct TolerantRicartAgrawala {
+pub struct FaultTolerantRicartAgrawala {
     group: Group,
     /// Highest clock that this process has sent or received (`Highest_Sequence_Number` in the
     /// paper). The clock is saved and survives a crash.
@@ -108,7 +108,7 @@ pub enum Message {
 labelled!(Message, Mutex,
     Request => "request", Reply => "reply", Recovered => "recovered");
 
-impl Protocol for TolerantRicartAgrawala {
+impl Protocol for FaultTolerantRicartAgrawala {
     type Config = ();
     type Command = Command;
     type Event = Event;
@@ -126,7 +126,7 @@ impl Protocol for TolerantRicartAgrawala {
             fx.broadcast(&group.peers(), Message::Recovered);
         }
         let clock = stable.unwrap_or_default();
-        TolerantRicartAgrawala {
+        FaultTolerantRicartAgrawala {
             group,
             clock,
             phase: Phase::Idle,
@@ -174,13 +174,13 @@ impl Protocol for TolerantRicartAgrawala {
         }
     }
 
-    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
+    fn on_suspicion(&mut self, peer: ProcessId, verdict: PeerVerdict, fx: &mut impl Effects<Self>) {
         match verdict {
-            Verdict::Suspect => {
+            PeerVerdict::Suspect => {
                 self.suspected.insert(peer);
                 self.enter_if_granted(fx);
             }
-            Verdict::Trust => {
+            PeerVerdict::Trust => {
                 self.suspected.remove(peer);
                 self.reply(fx);
             }
@@ -188,7 +188,7 @@ impl Protocol for TolerantRicartAgrawala {
     }
 }
 
-impl TolerantRicartAgrawala {
+impl FaultTolerantRicartAgrawala {
     fn request(&mut self, fx: &mut impl Effects<Self>) {
         let request = Timestamp { clock: self.clock.tick(), process: self.group.me() };
         let awaited = self.group.peers();
@@ -223,7 +223,7 @@ impl TolerantRicartAgrawala {
     fn enter_if_granted(&mut self, fx: &mut impl Effects<Self>) {
         let Phase::Waiting { request, awaited } = &self.phase else { return };
         if awaited.is_subset(&self.suspected) {
-            let fence = Fence(request.clock, u64::from(request.process.number()));
+            let fence = Fence(request.clock, u64::from(request.process.display_number()));
             self.entered = request.clock;
             self.phase = Phase::Inside;
             fx.emit(Event::Entered { fence });
@@ -270,7 +270,7 @@ impl TolerantRicartAgrawala {
     }
 }
 
-impl Algorithm for TolerantRicartAgrawala {
+impl Algorithm for FaultTolerantRicartAgrawala {
     fn card((): &(), size: u32) -> Card {
         let cost = 2 * u64::from(size - 1);
         Card {
@@ -284,13 +284,13 @@ impl Algorithm for TolerantRicartAgrawala {
             },
             detection: DetectorClass::Perfect,
             messages: MessageCost::per_entry("2(N−1)", cost, Some(cost)),
-            theory: Some(Theory::lock(["2", "2", "not known"], HopRange::ONE)),
+            theory: Some(ExpectedCosts::lock(["2", "2", "not known"], HopRange::ONE)),
             ..Card::mutex(
                 "tolerant-ricart-agrawala",
                 "ask every process, defer later requests, and do not await suspected processes",
                 "after Ricart & Agrawala, CACM 24(1), 1981",
             )
-            .with_promises([Property::Order])
+            .with_promises([Property::FirstComeFirstServed])
         }
     }
 }

@@ -26,9 +26,9 @@ use alloc::vec::Vec;
 
 use tenure_core::service::{election, mutex};
 use tenure_core::{
-    Algorithm, Card, CrashModel, Effects, Fence, Group, Input, Label, Labelled, Layer, MessageCost,
-    Mutex, ProcessId, ProcessKnowledge, Property, Protocol, Service, Strategy, Term, TimerRole,
-    ToleratedFaults, Topology, Verdict,
+    Algorithm, AlgorithmClass, Card, CrashModel, Effects, Fence, Group, Input, Labelled, Layer,
+    MessageCost, MessageLabel, Mutex, PeerVerdict, ProcessId, ProcessKnowledge, Property, Protocol,
+    Service, Term, TimerRole, ToleratedFaults, Topology,
 };
 
 /// One process. It enters the critical section of a lock in order to lead.
@@ -67,10 +67,10 @@ pub enum Message<M> {
 }
 
 impl<M: Labelled> Labelled for Message<M> {
-    fn label(&self) -> Label {
+    fn label(&self) -> MessageLabel {
         match self {
             Message::Mutex(message) => message.label(),
-            Message::Elected { .. } => Label { layer: Layer::Election, kind: "elected" },
+            Message::Elected { .. } => MessageLabel { layer: Layer::Election, kind: "elected" },
         }
     }
 }
@@ -133,7 +133,7 @@ impl<M: Mutex> Protocol for ElectionFromMutex<M> {
         M::timer_role(timer)
     }
 
-    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
+    fn on_suspicion(&mut self, peer: ProcessId, verdict: PeerVerdict, fx: &mut impl Effects<Self>) {
         self.step_mutex(Input::Suspicion { peer, verdict }, fx);
     }
 }
@@ -210,7 +210,7 @@ impl<M: Mutex + Algorithm> Algorithm for ElectionFromMutex<M> {
             name: format!("election-from-mutex:{}", mutex.name),
             title: format!("the first process to enter leads; the lock is {}", mutex.name),
             service: Service::Election,
-            strategy: Strategy::Composition,
+            strategy: AlgorithmClass::Composition,
             // The announcement goes to all, regardless of the lock's topology.
             topology: Topology::Complete,
             graph: None,

@@ -29,9 +29,9 @@ use alloc::vec::Vec;
 
 use tenure_core::service::{election, mutex};
 use tenure_core::{
-    Algorithm, Card, CrashModel, Effects, Election, Fence, Group, Input, Label, Labelled,
-    LamportClock, Layer, MessageCost, ProcessId, ProcessKnowledge, Property, Protocol, Rank,
-    Service, SharedConfig, Strategy, TimerRole, ToleratedFaults, Topology, Verdict,
+    Algorithm, AlgorithmClass, Card, CrashModel, Effects, Election, Fence, Group, Input, Labelled,
+    LamportClock, Layer, MessageCost, MessageLabel, PeerVerdict, ProcessId, ProcessKnowledge,
+    Property, Protocol, Rank, Service, TimerRole, ToleratedFaults, Topology, UncomparedConfig,
 };
 
 use crate::Variants;
@@ -41,7 +41,7 @@ use crate::variants::variant_ids;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MutexFromElection<E: Election> {
     group: Group,
-    config: SharedConfig<ConfigOf<E>>,
+    config: UncomparedConfig<ConfigOf<E>>,
     /// Highest clock of all requests that this process knows.
     clock: LamportClock,
     phase: Phase,
@@ -54,7 +54,7 @@ pub struct MutexFromElection<E: Election> {
     caller: Caller,
     /// Present election, the latest one that this process knows. Its number is 0 before the first
     /// election.
-    contest: Box<Contest>,
+    contest: Box<NumberedElection>,
     /// State of the election algorithm in the current election. The ranks of the processes depend
     /// on their requests. `None` before the first election.
     election: Option<E>,
@@ -84,7 +84,7 @@ enum Caller {
 /// One election in the sequence of elections: its number and candidates.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Contest {
+pub struct NumberedElection {
     /// Number of the election, from 1.
     pub number: u64,
     /// Clock of the request of each process, indexed by process; 0 if the process does not wait.
@@ -108,19 +108,21 @@ pub enum Message<E> {
     /// A message of an election.
     Election {
         /// Election to which `message` belongs.
-        contest: Box<Contest>,
+        contest: Box<NumberedElection>,
         /// The wrapped message.
         message: E,
     },
 }
 
 impl<E: Labelled> Labelled for Message<E> {
-    fn label(&self) -> Label {
+    fn label(&self) -> MessageLabel {
         match self {
-            Message::Request { .. } => Label { layer: Layer::Mutex, kind: "request" },
+            Message::Request { .. } => MessageLabel { layer: Layer::Mutex, kind: "request" },
             // Messages of an election are counted as messages of the lock, because each entry
             // requires an election.
-            Message::Election { message, .. } => Label { layer: Layer::Mutex, ..message.label() },
+            Message::Election { message, .. } => {
+                MessageLabel { layer: Layer::Mutex, ..message.label() }
+            }
         }
     }
 }
@@ -167,10 +169,11 @@ impl<E: Election + Algorithm> Protocol for MutexFromElection<E> {
             "the election must choose the largest rank"
         );
         let none = vec![0; group.size() as usize].into_boxed_slice();
-        let contest = Contest { number: 0, candidates: none.clone(), served: none.clone() };
+        let contest =
+            NumberedElection { number: 0, candidates: none.clone(), served: none.clone() };
         MutexFromElection {
             group,
-            config: SharedConfig::new(config.clone()),
+            config: UncomparedConfig::new(config.clone()),
             clock: LamportClock::default(),
             phase: Phase::Idle,
             requested: none.clone(),
@@ -233,7 +236,7 @@ impl<E: Election + Algorithm> Protocol for MutexFromElection<E> {
         E::timer_role(&timer.timer)
     }
 
-    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
+    fn on_suspicion(&mut self, peer: ProcessId, verdict: PeerVerdict, fx: &mut impl Effects<Self>) {
         self.step_election(Input::Suspicion { peer, verdict }, fx);
     }
 }
@@ -249,14 +252,14 @@ impl<E: Election + Algorithm> MutexFromElection<E> {
         if self.caller == Caller::Us && candidates.iter().any(|candidate| *candidate > 0) {
             self.caller = Caller::Winner;
             let (number, served) = (self.contest.number + 1, self.served.clone());
-            self.join(Box::new(Contest { number, candidates, served }), fx);
+            self.join(Box::new(NumberedElection { number, candidates, served }), fx);
             self.step_election(Input::Command(election::Command::Elect), fx);
         }
     }
 
     /// Joins the election `contest`, learns of the requests and the served requests in it, and
     /// discards the state of the previous election.
-    fn join(&mut self, contest: Box<Contest>, fx: &mut impl Effects<Self>) {
+    fn join(&mut self, contest: Box<NumberedElection>, fx: &mut impl Effects<Self>) {
         for (known, served) in self.served.iter_mut().zip(&contest.served) {
             *known = (*served).max(*known);
         }
@@ -279,7 +282,7 @@ impl<E: Election + Algorithm> MutexFromElection<E> {
     /// rank; among equal clocks, the request of the lowest process. Processes that do not wait have
     /// the smallest ranks. With the variant `static-ranks`, the waiting process with the largest id
     /// has the largest rank.
-    fn ranks(&self, contest: &Contest) -> impl Iterator<Item = Rank> {
+    fn ranks(&self, contest: &NumberedElection) -> impl Iterator<Item = Rank> {
         let has_static_ranks = self.config.variants.has(VariantId::StaticRanks);
         let ranked = move |(place, clock): (u32, &u64)| match *clock {
             0 => Rank { weight: 0, id: place },
@@ -327,7 +330,7 @@ impl<E: Election + Algorithm> Algorithm for MutexFromElection<E> {
                 election.name
             ),
             service: Service::Mutex,
-            strategy: Strategy::Composition,
+            strategy: AlgorithmClass::Composition,
             // Requests go to all processes, regardless of the topology of the election.
             topology: Topology::Complete,
             graph: None,

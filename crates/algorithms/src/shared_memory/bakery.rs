@@ -119,7 +119,7 @@ impl Bakery {
                 Property::MutualExclusion,
                 Property::DeadlockFreedom,
                 Property::StarvationFreedom,
-                Property::Order,
+                Property::FirstComeFirstServed,
                 Property::Bypass(Some(1)),
             ],
             variants: Variants::<VariantId>::declarations(),
@@ -202,7 +202,7 @@ impl SharedMemoryLock for Bakery {
         }
     }
 
-    fn enter(&mut self) {
+    fn begin_entry(&mut self) {
         assert!(self.line == Line::Remainder, "a process may request only in its remainder");
         self.line = match self.variants.has(VariantId::NoChoosing) {
             true => self.read_maximum_after(None, 0),

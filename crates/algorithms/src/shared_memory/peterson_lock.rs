@@ -105,7 +105,7 @@ impl PetersonLock {
         let mut promises =
             vec![Property::MutualExclusion, Property::DeadlockFreedom, Property::StarvationFreedom];
         if size <= 2 {
-            promises.extend([Property::Order, Property::Bypass(Some(1))]);
+            promises.extend([Property::FirstComeFirstServed, Property::Bypass(Some(1))]);
         }
         let levels = size.saturating_sub(1);
         SharedMemoryCard {
@@ -191,7 +191,7 @@ impl SharedMemoryLock for PetersonLock {
         }
     }
 
-    fn enter(&mut self) {
+    fn begin_entry(&mut self) {
         assert!(self.line == Line::Remainder, "a process may request only in its remainder");
         self.line = self.try_level(1);
     }
@@ -211,7 +211,7 @@ impl SharedMemoryLock for PetersonLock {
                 if is_turn_first { self.wait(level) } else { Line::WriteTurn { level } }
             }
             Line::WriteTurn { level } => {
-                memory.write(Self::turn(level), me.number());
+                memory.write(Self::turn(level), me.display_number());
                 if is_turn_first { Line::WriteQ { level } } else { self.wait(level) }
             }
             Line::ReadQ { level, other } => {
@@ -222,7 +222,8 @@ impl SharedMemoryLock for PetersonLock {
                     None => self.try_level(level + 1),
                 }
             }
-            Line::ReadTurn { level } => match memory.read(Self::turn(level)) == me.number() {
+            Line::ReadTurn { level } => match memory.read(Self::turn(level)) == me.display_number()
+            {
                 true => self.wait(level),
                 false => self.try_level(level + 1),
             },

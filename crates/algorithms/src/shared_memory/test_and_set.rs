@@ -97,7 +97,7 @@ impl SharedMemoryLock for TestAndSet {
         }
     }
 
-    fn enter(&mut self) {
+    fn begin_entry(&mut self) {
         assert!(self.line == Line::Remainder, "a process may request only in its remainder");
         self.line = match self.variants.has(VariantId::Split) {
             true => Line::Test,

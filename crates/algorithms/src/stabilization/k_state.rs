@@ -24,7 +24,7 @@
 //! machine takes a state that no other machine has. It next moves when its left neighbour has this
 //! state too. All other machines have copied the state by then, so there is exactly one privilege.
 //!
-//! [`DijkstraRing`](crate::mutex::DijkstraRing) is this ring with messages.
+//! [`KStateTokenRing`](crate::mutex::KStateTokenRing) is this ring with messages.
 
 use alloc::string::{String, ToString};
 use alloc::vec;

@@ -1,8 +1,8 @@
 //! Self-stabilizing systems. From every state, such a system reaches a legitimate state.
 //!
-//! Dijkstra's paper of 1974 describes three such systems. In each of them, a machine reads the
-//! states of its neighbours in one atomic step. The checker starts the systems in every state:
-//! `tenure check dijkstra-ring -n 4 --from any`.
+//! Dijkstra's paper of 1974 describes three such systems. In each of them, a machine reads its own
+//! state and the states of one or two neighbours in one atomic step. The checker starts a system in
+//! every state: `tenure check dijkstra-ring -n 4 --from any`.
 
 pub mod four_state;
 pub mod k_state;
@@ -21,7 +21,7 @@ use crate::variants::{UnknownVariant, VariantId, Variants};
 
 pub use four_state::FourStateLine;
 pub use k_state::KStateRing;
-pub use ring_with_messages::RingWithMessages;
+pub use ring_with_messages::KStateRingWithMessages;
 pub use three_state::ThreeStateRing;
 
 /// Names of the systems, in the order in which Dijkstra's paper describes them.
@@ -37,8 +37,8 @@ pub struct StabilizingSystemConfig {
     /// Number of machines, at least 2.
     pub size: u32,
     /// Number of states of a machine, from 2 to [`MAX_MACHINE_STATES`]. Only [`KStateRing`] and
-    /// [`RingWithMessages`] accept a number. `None` selects the default: the number of machines, or
-    /// twice this number if the machines exchange messages.
+    /// [`KStateRingWithMessages`] accept a number. `None` selects the default: the number of
+    /// machines, or twice this number if the machines exchange messages.
     pub machine_state_count: Option<u8>,
     /// True if machines exchange messages instead of reading the states of their neighbours.
     pub has_messages: bool,
@@ -88,7 +88,7 @@ pub fn create_system(
     Ok(match name {
         KStateRing::NAME if has_messages => {
             expect_none(config)?;
-            Box::new(RingWithMessages::new(size, states))
+            Box::new(KStateRingWithMessages::new(size, states))
         }
         KStateRing::NAME => Box::new(KStateRing::new(size, states, variants(config)?)),
         FourStateLine::NAME => Box::new(FourStateLine::new(size, variants(config)?)),

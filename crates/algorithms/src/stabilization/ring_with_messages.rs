@@ -1,6 +1,6 @@
 //! Dijkstra's ring with messages, started in any state of its processes and its links.
 //!
-//! The processes are those of [`DijkstraRing`], and every step runs their handlers. No user
+//! The processes are those of [`KStateTokenRing`], and every step runs their handlers. No user
 //! requests entry, so a process that has the privilege passes it on. A link holds at most one
 //! message. A message that is sent on a full link replaces the older one, which is lost. Schedules
 //! are weakly fair, because a process could otherwise repeat its state for ever while no message
@@ -18,12 +18,12 @@ use alloc::vec::Vec;
 use tenure_core::stabilization::{StabilizingSystem, SystemStep};
 use tenure_core::{EffectBuffer, Group, Input, ProcessId, Protocol};
 
-use crate::mutex::DijkstraRing;
+use crate::mutex::KStateTokenRing;
 use crate::mutex::dijkstra_ring::{Config, Message, State, Timer};
 
 /// Dijkstra's ring of processes that exchange messages, with its links.
 #[derive(Clone, Debug)]
-pub struct RingWithMessages {
+pub struct KStateRingWithMessages {
     size: u32,
     states: u8,
 }
@@ -37,11 +37,11 @@ const RECEIVES: usize = 2;
 /// means that there is no message.
 const VARIABLES: usize = 3;
 
-impl RingWithMessages {
+impl KStateRingWithMessages {
     /// Creates a ring of `size` processes. Each process has `states` states. `size` must be at
     /// least 2, and `states` at most 254.
     pub fn new(size: u32, states: u8) -> Self {
-        RingWithMessages { size, states }
+        KStateRingWithMessages { size, states }
     }
 
     fn config(&self, state: &[u8]) -> Config {
@@ -50,22 +50,22 @@ impl RingWithMessages {
         Config { state_count: Some(self.states.into()), initial_states: start, ..Config::default() }
     }
 
-    fn boot(&self, config: &Config, at: usize) -> DijkstraRing {
+    fn boot(&self, config: &Config, at: usize) -> KStateTokenRing {
         let group = Group::new(ProcessId::from_index(at), self.size);
-        DijkstraRing::boot(
+        KStateTokenRing::boot(
             group,
             config,
             None,
-            &mut EffectBuffer::<DijkstraRing>::default().effects(),
+            &mut EffectBuffer::<KStateTokenRing>::default().sink(),
         )
     }
 }
 
 /// Runs a handler of the process at index `at`. Stores two results in `next`: the new state of the
 /// process and, if the process sends a message, this message.
-fn run(mut process: DijkstraRing, at: usize, input: Input<DijkstraRing>, next: &mut [u8]) {
-    let mut batch = EffectBuffer::<DijkstraRing>::default();
-    process.step(input, &mut batch.effects());
+fn run(mut process: KStateTokenRing, at: usize, input: Input<KStateTokenRing>, next: &mut [u8]) {
+    let mut batch = EffectBuffer::<KStateTokenRing>::default();
+    process.step(input, &mut batch.sink());
     let State { own, left } = process.state();
     let value = |state: u32| u8::try_from(state).expect("states are below 255");
     next[VARIABLES * at] = value(own);
@@ -75,7 +75,7 @@ fn run(mut process: DijkstraRing, at: usize, input: Input<DijkstraRing>, next: &
     }
 }
 
-impl StabilizingSystem for RingWithMessages {
+impl StabilizingSystem for KStateRingWithMessages {
     fn size(&self) -> u32 {
         self.size
     }
@@ -95,7 +95,7 @@ impl StabilizingSystem for RingWithMessages {
         for at in 0..size {
             let process = self.boot(&config, at);
             let before = (at + size - 1) % size;
-            let mut happens = |rule: usize, input: Input<DijkstraRing>| {
+            let mut happens = |rule: usize, input: Input<KStateTokenRing>| {
                 let mut next = state.to_vec();
                 if rule == RECEIVES {
                     next[VARIABLES * before + 2] = 0;

@@ -9,19 +9,20 @@ use tenure_algorithms::application::{
 use tenure_algorithms::election::{Bully, bully};
 use tenure_core::service::with_election::{Command, Event};
 use tenure_core::service::{clock_synchronisation, commit, election, leader_tree, replicated_list};
-use tenure_core::{ChannelOrder, ProcessId, Rank, TICKS_PER_UNIT, Term, Verdict};
-use tenure_trace::golden;
+use tenure_core::{ChannelOrder, PeerVerdict, ProcessId, Rank, TICKS_PER_TIME_UNIT, Term};
+use tenure_trace::run_golden_scripts;
 
 use crate::support::{
     command_and_settle, crash_and_suspect, lose_all, p, pass_all, recover_and_trust,
 };
-use tenure_trace::{ClusterEvent, ServiceCommand, TestCluster};
+use tenure_trace::{ProcessEvent, ServiceCommand, TestCluster};
 
 /// Returns a configuration in which the process with the smallest id leads. P1 leads first, and P2
 /// leads after a crash of P1.
 fn with_bully<A>(size: u32, application: A) -> with_election::Config<A, bully::Config> {
     let ranks = (1..=size).rev().map(Rank::from_id).collect();
-    let election = bully::Config { ranks, ..bully::Config::plain(size, TICKS_PER_UNIT) };
+    let election =
+        bully::Config { ranks, ..bully::Config::with_defaults(size, TICKS_PER_TIME_UNIT) };
     with_election::Config { application, election }
 }
 
@@ -29,7 +30,8 @@ fn led_by_first<A: Application>(
     size: u32,
     config: A::Config,
 ) -> TestCluster<WithElection<A, Bully>> {
-    let mut cluster = TestCluster::uniform(size, ChannelOrder::Fifo, with_bully(size, config));
+    let mut cluster =
+        TestCluster::with_same_config(size, ChannelOrder::Fifo, with_bully(size, config));
     elect(&mut cluster);
     cluster
 }
@@ -47,7 +49,7 @@ fn events<A: Application>(
     cluster: &mut TestCluster<WithElection<A, Bully>>,
 ) -> Vec<(u32, A::Event)> {
     let seen = cluster.take_events().into_iter().filter_map(|(at, seen)| match seen {
-        ClusterEvent::Event(Event::Application(event)) => Some((at.number(), event)),
+        ProcessEvent::Event(Event::Application(event)) => Some((at.display_number(), event)),
         _ => None,
     });
     seen.collect()
@@ -56,7 +58,7 @@ fn events<A: Application>(
 /// Crashes P1, the leader, and lets all other processes suspect it.
 fn crash_leader<A: Application>(cluster: &mut TestCluster<WithElection<A, Bully>>) {
     crash_and_suspect(cluster, 1);
-    cluster.settle();
+    cluster.run_until_quiescent();
 }
 
 fn term(number: u64, leader: u32) -> Term {
@@ -68,8 +70,11 @@ fn term(number: u64, leader: u32) -> Term {
 #[test]
 fn adjusts_clocks_of_textbook_example() {
     let config = with_bully(3, berkeley::Config::default());
-    let mut cluster =
-        TestCluster::<WithElection<Berkeley, Bully>>::uniform(3, ChannelOrder::Fifo, config);
+    let mut cluster = TestCluster::<WithElection<Berkeley, Bully>>::with_same_config(
+        3,
+        ChannelOrder::Fifo,
+        config,
+    );
     for (place, to) in [(1, 180), (2, 205), (3, 170)] {
         cluster.issue_command(
             p(place),
@@ -87,8 +92,11 @@ fn adjusts_clocks_of_textbook_example() {
 #[test]
 fn averages_largest_set_of_agreeing_clocks() {
     let config = with_bully(4, berkeley::Config { tolerance: Some(30), round_interval: None });
-    let mut cluster =
-        TestCluster::<WithElection<Berkeley, Bully>>::uniform(4, ChannelOrder::Fifo, config);
+    let mut cluster = TestCluster::<WithElection<Berkeley, Bully>>::with_same_config(
+        4,
+        ChannelOrder::Fifo,
+        config,
+    );
     for (place, to) in [(1, 180), (2, 200), (3, 190), (4, 900)] {
         cluster.issue_command(
             p(place),
@@ -112,7 +120,7 @@ fn rejects_adjustment_of_older_term() {
     crash_leader(&mut cluster);
     events(&mut cluster);
     let late = berkeley::Message::Adjust { term: term(1, 1), round: 9, by: 1000 };
-    cluster.deliver_injected(p(1), p(3), with_election::ApplicationOrElection::Application(late));
+    cluster.inject_and_deliver(p(1), p(3), with_election::ApplicationOrElection::Application(late));
     assert_eq!(events(&mut cluster), []);
     let newer = berkeley::Message::Newer { term: term(2, 2) };
     assert_eq!(
@@ -137,7 +145,7 @@ fn acknowledges_write_stored_by_majority() {
     let acknowledged =
         replicated_list::Event::Acknowledged { term: term(1, 1), place: 1, value: 7 };
     assert_eq!(events(&mut cluster), [(1, acknowledged)]);
-    cluster.settle();
+    cluster.run_until_quiescent();
     assert_eq!(cluster.total_sent() - before, 2 * 4);
     assert_eq!(events(&mut cluster), []);
 }
@@ -168,16 +176,16 @@ fn stops_without_majority() {
     cluster.crash(p(3));
     cluster.crash(p(1));
     for dead in [1, 3] {
-        cluster.report_verdict(p(2), p(dead), Verdict::Suspect);
+        cluster.report_suspicion(p(2), p(dead), PeerVerdict::Suspect);
     }
-    cluster.settle();
+    cluster.run_until_quiescent();
     cluster.issue_command(p(2), write(7));
     let refused = replicated_list::Event::Refused { leader: Some(p(2)) };
     assert_eq!(events(&mut cluster), [(2, refused)]);
     cluster.recover(p(3));
-    cluster.settle();
-    cluster.report_verdict(p(2), p(3), Verdict::Trust);
-    cluster.settle();
+    cluster.run_until_quiescent();
+    cluster.report_suspicion(p(2), p(3), PeerVerdict::Trust);
+    cluster.run_until_quiescent();
     command_and_settle(&mut cluster, 2, write(8));
     let events = events(&mut cluster);
     let acknowledged = |event: &replicated_list::Event| {
@@ -223,8 +231,8 @@ fn one_no_or_suspicion_aborts_for_all() {
     let mut cluster = led_by_first::<TwoPhaseCommit>(4, two_phase_commit::Config::default());
     cluster.issue_command(p(1), BEGIN);
     cluster.deliver_at((p(1), p(2)), 0);
-    cluster.report_verdict(p(1), p(3), Verdict::Suspect);
-    cluster.settle();
+    cluster.report_suspicion(p(1), p(3), PeerVerdict::Suspect);
+    cluster.run_until_quiescent();
     assert_eq!(decisions(&mut cluster), [1, 2, 3, 4].map(|at| (at, false)));
 }
 
@@ -273,7 +281,7 @@ fn restarted_coordinator_decides_by_its_log() {
         }
         crash_leader(&mut cluster);
         recover_and_trust(&mut cluster, 1);
-        cluster.settle();
+        cluster.run_until_quiescent();
         assert_eq!(decisions(&mut cluster), [1, 2, 3].map(|at| (at, has_votes)));
     }
 }
@@ -330,12 +338,16 @@ fn restarted_process_does_not_decide_alone() {
         cluster.lose_oldest((p(1), p(3)));
         cluster.crash(p(1));
         cluster.crash(p(2));
-        [1, 2].into_iter().for_each(|gone| cluster.report_verdict(p(3), p(gone), Verdict::Suspect));
-        cluster.settle();
+        [1, 2]
+            .into_iter()
+            .for_each(|gone| cluster.report_suspicion(p(3), p(gone), PeerVerdict::Suspect));
+        cluster.run_until_quiescent();
         assert_eq!(decisions(&mut cluster), [(3, false)]);
         cluster.crash(p(3));
         cluster.recover(p(2));
-        [1, 3].into_iter().for_each(|gone| cluster.report_verdict(p(2), p(gone), Verdict::Suspect));
+        [1, 3]
+            .into_iter()
+            .for_each(|gone| cluster.report_suspicion(p(2), p(gone), PeerVerdict::Suspect));
         elect_at(&mut cluster, 2);
         assert_eq!(decisions(&mut cluster), decided);
     }
@@ -349,11 +361,14 @@ fn square_with_diagonal() -> spanning_tree::Config {
 #[test]
 fn first_explorer_becomes_parent_and_root_completes() {
     let config = with_bully(4, square_with_diagonal());
-    let mut cluster =
-        TestCluster::<WithElection<SpanningTree, Bully>>::uniform(4, ChannelOrder::Fifo, config);
+    let mut cluster = TestCluster::<WithElection<SpanningTree, Bully>>::with_same_config(
+        4,
+        ChannelOrder::Fifo,
+        config,
+    );
     elect_at(&mut cluster, 1);
     assert_eq!((cluster.sent_count("explore"), cluster.sent_count("echo")), (2 * 5 - 3, 3));
-    let wave = leader_tree::Wave { term: term(1, 1), number: 1 };
+    let wave = leader_tree::WaveId { term: term(1, 1), number: 1 };
     let events = events(&mut cluster);
     assert!(events.contains(&(1, leader_tree::Event::Completed { wave, size: 4 })), "{events:?}");
     let joined = |(at, event): &(u32, leader_tree::Event)| match event {
@@ -373,7 +388,7 @@ fn process_that_a_neighbour_trusts_again_joins_the_tree() {
     let path = spanning_tree::Config::with_edges_and_echoes(3, edges);
     let mut cluster = led_by_first::<SpanningTree>(3, path);
     let settled_size = |cluster: &mut TestCluster<WithElection<SpanningTree, Bully>>| {
-        cluster.settle();
+        cluster.run_until_quiescent();
         let mut sizes = events(cluster).into_iter().filter_map(|(_, event)| match event {
             leader_tree::Event::Completed { size, .. } => Some(size),
             leader_tree::Event::Joined { .. } => None,
@@ -383,14 +398,14 @@ fn process_that_a_neighbour_trusts_again_joins_the_tree() {
     crash_and_suspect(&mut cluster, 3);
     assert_eq!(settled_size(&mut cluster), Some(2));
     cluster.recover(p(3));
-    cluster.report_verdict(p(1), p(3), Verdict::Trust);
+    cluster.report_suspicion(p(1), p(3), PeerVerdict::Trust);
     assert_eq!(settled_size(&mut cluster), Some(2), "P2 still suspects P3");
-    cluster.report_verdict(p(2), p(3), Verdict::Trust);
+    cluster.report_suspicion(p(2), p(3), PeerVerdict::Trust);
     assert_eq!(settled_size(&mut cluster), Some(3));
 }
 
 fn check_stories<A: Application<Command: ServiceCommand>>(folder: &str, config: A::Config) {
-    golden::<WithElection<A, Bully>>(format!("golden/{folder}"), |group| {
+    run_golden_scripts::<WithElection<A, Bully>>(format!("golden/{folder}"), |group| {
         with_bully(group.size(), config.clone())
     });
 }

@@ -5,18 +5,18 @@ use std::collections::BTreeMap;
 use tenure_algorithms::Variants;
 use tenure_algorithms::agreement::AtomicBroadcast;
 use tenure_algorithms::agreement::atomic_broadcast::VariantId;
-use tenure_core::service::broadcast::{Command, Event, Item};
-use tenure_core::{Algorithm, ChannelOrder, Verdict};
+use tenure_core::service::broadcast::{Command, Event, ItemId};
+use tenure_core::{Algorithm, ChannelOrder, PeerVerdict};
 use tenure_trace::{SplitMix64, TestCluster};
 
 use crate::support::{command_and_settle, events, p, report};
 
 fn cluster(size: u32, variants: Variants<VariantId>) -> TestCluster<AtomicBroadcast> {
-    TestCluster::uniform(size, ChannelOrder::Reordered, variants)
+    TestCluster::with_same_config(size, ChannelOrder::Reordered, variants)
 }
 
-fn delivered(cluster: &mut TestCluster<AtomicBroadcast>) -> BTreeMap<u32, Vec<Item>> {
-    let mut delivered: BTreeMap<u32, Vec<Item>> = BTreeMap::new();
+fn delivered(cluster: &mut TestCluster<AtomicBroadcast>) -> BTreeMap<u32, Vec<ItemId>> {
+    let mut delivered: BTreeMap<u32, Vec<ItemId>> = BTreeMap::new();
     for (at, Event::Delivered { item }) in events(cluster) {
         delivered.entry(at).or_default().push(item);
     }
@@ -30,7 +30,7 @@ fn item_costs_what_the_card_states() {
         command_and_settle(&mut cluster, 1, Command::Broadcast { number: 1 });
         let delivered = delivered(&mut cluster);
         assert_eq!(delivered.len(), size as usize);
-        assert!(delivered.values().all(|items| *items == [Item { from: p(1), number: 1 }]));
+        assert!(delivered.values().all(|items| *items == [ItemId { from: p(1), number: 1 }]));
         let cost = AtomicBroadcast::card(&Variants::none(), size).messages;
         assert_eq!(cluster.total_sent(), cost.least, "{size}");
     }
@@ -45,7 +45,7 @@ fn is_ordered(variants: Variants<VariantId>, seed: u64) -> bool {
         (1..=3).for_each(|at| cluster.issue_command(p(at), Command::Broadcast { number }));
     }
     if seed.is_multiple_of(3) {
-        cluster.report_verdict(p(2), p(1), Verdict::Suspect);
+        cluster.report_suspicion(p(2), p(1), PeerVerdict::Suspect);
     }
     cluster.deliver_all(&mut rng);
     let delivered = delivered(&mut cluster);
@@ -76,10 +76,10 @@ fn order_survives_leader_crash() {
     cluster.crash(p(1));
     cluster.issue_command(p(2), Command::Broadcast { number: 1 });
     cluster.issue_command(p(3), Command::Broadcast { number: 1 });
-    report(&mut cluster, 1, Verdict::Suspect);
-    cluster.settle();
+    report(&mut cluster, 1, PeerVerdict::Suspect);
+    cluster.run_until_quiescent();
     let delivered = delivered(&mut cluster);
     assert_eq!(delivered[&2].len(), 3);
     assert_eq!(delivered[&2], delivered[&3]);
-    assert_eq!(delivered[&1], [Item { from: p(1), number: 1 }]);
+    assert_eq!(delivered[&1], [ItemId { from: p(1), number: 1 }]);
 }

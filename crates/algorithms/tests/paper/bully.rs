@@ -6,7 +6,7 @@ use tenure_algorithms::catalogue::{FromParameters, Parameters};
 use tenure_algorithms::election::Bully;
 use tenure_algorithms::election::bully::{Config, Message, Timer, VariantId};
 use tenure_core::service::election::Command;
-use tenure_core::{Algorithm, ChannelOrder, Delay, Rank, TICKS_PER_UNIT, Verdict};
+use tenure_core::{Algorithm, ChannelOrder, Delay, PeerVerdict, Rank, TICKS_PER_TIME_UNIT};
 
 use crate::support::election::{beliefs, unchecked_beliefs};
 use crate::support::{command_and_settle, p, pass_all, restart};
@@ -14,11 +14,11 @@ use tenure_trace::{SplitMix64, TestCluster};
 
 fn config(size: u32, switches: &[VariantId]) -> Config {
     let variants = switches.iter().fold(Variants::none(), |all, one| all.with(*one));
-    Config { variants, ..Config::plain(size, TICKS_PER_UNIT) }
+    Config { variants, ..Config::with_defaults(size, TICKS_PER_TIME_UNIT) }
 }
 
 fn cluster(size: u32, switches: &[VariantId]) -> TestCluster<Bully> {
-    TestCluster::uniform(size, ChannelOrder::Fifo, config(size, switches))
+    TestCluster::with_same_config(size, ChannelOrder::Fifo, config(size, switches))
 }
 
 /// Runs an election that the lowest process starts while the highest process is down.
@@ -46,7 +46,7 @@ fn concurrent_starts_cost_n_squared_minus_one() {
         for process in 1..=size {
             cluster.issue_command(p(process), Command::Elect);
         }
-        cluster.settle();
+        cluster.run_until_quiescent();
         let n = u64::from(size);
         assert_eq!(cluster.total_sent(), n * n - 1);
         assert_eq!(Bully::card(&config(size, &[]), size).messages.most, Some(n * n - 1));
@@ -72,7 +72,7 @@ fn concurrent_suspicions_cost_no_more_than_lowest_alone() {
     let mut cluster = cluster(6, &[]);
     cluster.crash(p(6));
     (1..=5).for_each(|at| cluster.issue_command(p(at), Command::Elect));
-    cluster.settle();
+    cluster.run_until_quiescent();
     assert_eq!(counts(&cluster), (15, 10, 5));
 }
 
@@ -89,7 +89,7 @@ fn highest_announces_itself_on_recovery() {
     let mut cluster = cluster(4, &[]);
     restart(&mut cluster, 4);
     assert_eq!(counts(&cluster), (0, 0, 3));
-    cluster.settle();
+    cluster.run_until_quiescent();
     assert_eq!(beliefs(&mut cluster), [Some(p(4)); 4]);
 }
 
@@ -123,7 +123,7 @@ fn recovery_counts() -> Vec<(u64, u64, u64)> {
     };
     cluster.crash(p(1));
     cluster.crash(p(4));
-    cluster.report_verdict(p(2), p(4), Verdict::Suspect);
+    cluster.report_suspicion(p(2), p(4), PeerVerdict::Suspect);
     step(&cluster);
     cluster.deliver_at((p(2), p(3)), 0);
     step(&cluster);
@@ -131,18 +131,18 @@ fn recovery_counts() -> Vec<(u64, u64, u64)> {
     step(&cluster);
     cluster.fire_timer(p(3), Timer::Answer);
     step(&cluster);
-    cluster.settle();
+    cluster.run_until_quiescent();
     let led = unchecked_beliefs(&mut cluster);
     assert_eq!((led[1], led[2]), (Some(p(3)), Some(p(3))), "step 5");
     cluster.recover(p(1));
     step(&cluster);
-    cluster.settle();
+    cluster.run_until_quiescent();
     step(&cluster);
     assert_eq!(unchecked_beliefs(&mut cluster)[0], Some(p(3)), "step 7");
     cluster.recover(p(4));
     step(&cluster);
-    cluster.report_verdict(p(2), p(4), Verdict::Trust);
-    cluster.settle();
+    cluster.report_suspicion(p(2), p(4), PeerVerdict::Trust);
+    cluster.run_until_quiescent();
     assert_eq!(unchecked_beliefs(&mut cluster), [Some(p(4)); 4], "step 8");
     assert_eq!(counts(&cluster), before, "no further message is sent");
     steps
@@ -184,7 +184,7 @@ fn next_process_leads_if_answerer_crashes() {
     cluster.issue_command(p(1), Command::Elect);
     pass_all(&mut cluster, &[(1, 2), (2, 1)]);
     cluster.crash(p(2));
-    cluster.settle();
+    cluster.run_until_quiescent();
     assert_eq!(beliefs(&mut cluster)[0], Some(p(1)));
     assert_eq!(cluster.sent_count("election"), 2 + 1 + 2, "P1 has started twice");
 }
@@ -193,21 +193,21 @@ fn next_process_leads_if_answerer_crashes() {
 fn follows_the_four_rules_of_non_leaders() {
     // The announcement of a higher process is accepted.
     let mut one = cluster(3, &[]);
-    one.deliver_injected(p(3), p(2), Message::Coordinator { number: 1 });
+    one.inject_and_deliver(p(3), p(2), Message::Coordinator { number: 1 });
     assert_eq!(beliefs(&mut one)[1], Some(p(3)));
     // The announcement of a lower process shows that P2 missed the election, so P2 starts another.
     let mut two = cluster(3, &[]);
-    two.deliver_injected(p(1), p(2), Message::Coordinator { number: 1 });
+    two.inject_and_deliver(p(1), p(2), Message::Coordinator { number: 1 });
     assert_eq!((beliefs(&mut two)[1], two.sent_count("election")), (None, 1));
     // An election message of a lower process is answered, and starts one election only.
     let mut three = cluster(3, &[]);
-    three.deliver_injected(p(1), p(2), Message::Election { number: 1 });
-    three.deliver_injected(p(1), p(2), Message::Election { number: 1 });
+    three.inject_and_deliver(p(1), p(2), Message::Election { number: 1 });
+    three.inject_and_deliver(p(1), p(2), Message::Election { number: 1 });
     assert_eq!((three.sent_count("answer"), three.sent_count("election")), (2, 1));
     // After the election message of a higher process, P2 only waits for the result. When the timer
     // fires, P2 starts an election itself.
     let mut four = cluster(3, &[]);
-    four.deliver_injected(p(3), p(2), Message::Election { number: 1 });
+    four.inject_and_deliver(p(3), p(2), Message::Election { number: 1 });
     assert_eq!((four.total_sent(), four.armed_timers()), (0, vec![(p(2), Timer::Coordinator)]));
     four.fire_timer(p(2), Timer::Coordinator);
     assert_eq!(four.sent_count("election"), 1);
@@ -224,7 +224,7 @@ fn tell_all_costs_more_and_elects_the_same() {
 fn largest_rank_wins_regardless_of_ids() {
     let ranks = [3, 1, 4, 2].map(Rank::from_id).into();
     let mut cluster =
-        TestCluster::uniform(4, ChannelOrder::Fifo, Config { ranks, ..config(4, &[]) });
+        TestCluster::with_same_config(4, ChannelOrder::Fifo, Config { ranks, ..config(4, &[]) });
     command_and_settle(&mut cluster, 2, Command::Elect);
     assert_eq!(beliefs::<Bully>(&mut cluster), [Some(p(3)); 4]);
 }
@@ -238,7 +238,7 @@ fn terms_resolve_mutual_announcements() {
         cluster.issue_command(p(1), Command::Elect);
         cluster.fire_timer(p(1), Timer::Answer);
         cluster.deliver_at((p(1), p(2)), 0);
-        cluster.settle();
+        cluster.run_until_quiescent();
         unchecked_beliefs(&mut cluster)
     };
     assert_eq!(views(&[VariantId::NoTerms, VariantId::AcceptLower]), [Some(p(2)), Some(p(1))]);
@@ -256,7 +256,7 @@ fn terms_reject_late_announcement() {
         cluster.deliver_at((p(1), p(2)), 0);
         cluster.fire_timer(p(1), Timer::Answer);
         cluster.recover(p(2));
-        cluster.settle();
+        cluster.run_until_quiescent();
         unchecked_beliefs(&mut cluster)
     };
     assert_eq!(views(&[VariantId::NoTerms, VariantId::AcceptLower]), [Some(p(2)), Some(p(1))]);
@@ -277,7 +277,7 @@ fn terms_order_reordered_announcements() {
         cluster.fire_timer(p(2), Timer::Answer);
         cluster.recover(p(3));
         cluster.deliver_at((p(3), p(1)), 0);
-        cluster.settle();
+        cluster.run_until_quiescent();
         unchecked_beliefs(&mut cluster)
     };
     for rule in [VariantId::IgnoreLower, VariantId::AnnounceLower] {
@@ -292,8 +292,11 @@ fn terms_order_reordered_announcements() {
 #[test]
 fn refused_announcer_retries_with_higher_number() {
     let ranks = [2, 1].map(Rank::from_id).into();
-    let mut cluster =
-        TestCluster::<Bully>::uniform(2, ChannelOrder::Fifo, Config { ranks, ..config(2, &[]) });
+    let mut cluster = TestCluster::<Bully>::with_same_config(
+        2,
+        ChannelOrder::Fifo,
+        Config { ranks, ..config(2, &[]) },
+    );
     cluster.issue_command(p(2), Command::Elect);
     cluster.lose_oldest((p(2), p(1)));
     cluster.fire_timer(p(2), Timer::Answer);
@@ -305,8 +308,8 @@ fn refused_announcer_retries_with_higher_number() {
 #[test]
 fn follower_waits_for_announcement_of_later_number() {
     let mut cluster = cluster(3, &[]);
-    cluster.deliver_injected(p(3), p(1), Message::Coordinator { number: 1 });
-    cluster.deliver_injected(p(2), p(1), Message::Answer { number: 9 });
+    cluster.inject_and_deliver(p(3), p(1), Message::Coordinator { number: 1 });
+    cluster.inject_and_deliver(p(2), p(1), Message::Answer { number: 9 });
     assert_eq!((cluster.total_sent(), cluster.armed_timers()), (0, vec![]));
 }
 
@@ -316,7 +319,7 @@ fn overtaken_leader_is_deposed_at_once() {
     cluster.issue_command(p(1), Command::Elect);
     cluster.fire_timer(p(1), Timer::Answer);
     assert_eq!(beliefs(&mut cluster)[0], Some(p(1)));
-    cluster.deliver_injected(p(3), p(1), Message::Answer { number: 5 });
+    cluster.inject_and_deliver(p(3), p(1), Message::Answer { number: 5 });
     let events = format!("{:?}", cluster.take_events());
     assert!(events.contains("Deposed"), "{events}");
 }
@@ -330,12 +333,12 @@ fn all_agree_on_highest_after_false_suspicions() {
         for _ in 0..6 {
             let (at, peer) = (rng.below(4) as u32 + 1, rng.below(4) as u32 + 1);
             if at != peer {
-                cluster.report_verdict(p(at), p(peer), Verdict::Suspect);
+                cluster.report_suspicion(p(at), p(peer), PeerVerdict::Suspect);
                 cluster.deliver_all(&mut rng);
-                cluster.report_verdict(p(at), p(peer), Verdict::Trust);
+                cluster.report_suspicion(p(at), p(peer), PeerVerdict::Trust);
             }
         }
-        cluster.settle();
+        cluster.run_until_quiescent();
         assert_eq!(beliefs(&mut cluster), [Some(p(4)); 4], "seed {seed}");
     }
 }
@@ -344,7 +347,7 @@ fn all_agree_on_highest_after_false_suspicions() {
 fn timeouts_cover_message_delays() {
     for (size, delay) in [(2, 1_000_000), (5, 4), (9, 1_000)] {
         let Config { answer_timeout: answer, coordinator_timeout: coordinator, .. } =
-            Config::plain(size, delay);
+            Config::with_defaults(size, delay);
         assert!(answer.max > 2 * delay && answer.max < 3 * delay, "{answer:?}");
         let all_processes = u64::from(size) * answer.max;
         assert!(coordinator.max >= all_processes + delay, "{coordinator:?}");
@@ -354,14 +357,14 @@ fn timeouts_cover_message_delays() {
 
 #[test]
 fn starts_one_election_at_a_time() {
-    let config = Config::plain(3, 4);
-    let mut cluster = TestCluster::<Bully>::uniform(3, ChannelOrder::Fifo, config);
+    let config = Config::with_defaults(3, 4);
+    let mut cluster = TestCluster::<Bully>::with_same_config(3, ChannelOrder::Fifo, config);
     cluster.issue_command(p(1), Command::Elect);
     let sent = cluster.total_sent();
     assert_eq!(sent, 2, "to P2 and P3");
     cluster.issue_command(p(1), Command::Elect);
     assert_eq!(cluster.total_sent(), sent);
-    cluster.settle();
+    cluster.run_until_quiescent();
     let settled = cluster.total_sent();
     cluster.issue_command(p(1), Command::Elect);
     assert!(cluster.total_sent() > settled, "the first is over, and another may start");
@@ -385,18 +388,18 @@ fn restarts_with_higher_number_without_announcement() {
 fn doubts_announcement_of_suspect_until_trusted() {
     let doubting = || {
         let mut cluster = cluster(3, &[]);
-        cluster.report_verdict(p(2), p(3), Verdict::Suspect);
-        cluster.deliver_injected(p(3), p(2), Message::Coordinator { number: 1 });
+        cluster.report_suspicion(p(2), p(3), PeerVerdict::Suspect);
+        cluster.inject_and_deliver(p(3), p(2), Message::Coordinator { number: 1 });
         assert_eq!(cluster.armed_timers(), [(p(2), Timer::Coordinator)]);
         cluster
     };
     let mut trusted = doubting();
-    trusted.report_verdict(p(2), p(3), Verdict::Trust);
+    trusted.report_suspicion(p(2), p(3), PeerVerdict::Trust);
     assert_eq!((trusted.total_sent(), trusted.armed_timers()), (0, vec![]));
     // P2 begins to trust P1, which is not the sender of the announcement. So P2 still waits, and
     // then starts an election.
     let mut doubted = doubting();
-    doubted.report_verdict(p(2), p(1), Verdict::Trust);
+    doubted.report_suspicion(p(2), p(1), PeerVerdict::Trust);
     doubted.fire_timer(p(2), Timer::Coordinator);
     assert_eq!(doubted.sent_count("election"), 1);
 }
@@ -411,8 +414,8 @@ fn only_a_leader_greets_with_variant() {
             command_and_settle(&mut cluster, 2, Command::Elect);
         }
         let before = cluster.total_sent();
-        cluster.report_verdict(p(2), p(1), Verdict::Suspect);
-        cluster.report_verdict(p(2), p(1), Verdict::Trust);
+        cluster.report_suspicion(p(2), p(1), PeerVerdict::Suspect);
+        cluster.report_suspicion(p(2), p(1), PeerVerdict::Trust);
         assert_eq!(cluster.total_sent() - before, greetings, "{leads} {switches:?}");
     }
 }
@@ -421,11 +424,11 @@ fn only_a_leader_greets_with_variant() {
 fn ignores_election_of_higher_while_asking() {
     let mut candidate = cluster(3, &[]);
     candidate.issue_command(p(2), Command::Elect);
-    candidate.deliver_injected(p(3), p(2), Message::Election { number: 1 });
+    candidate.inject_and_deliver(p(3), p(2), Message::Election { number: 1 });
     assert_eq!(candidate.armed_timers(), [(p(2), Timer::Answer)]);
     let mut over = cluster(3, &[]);
-    over.deliver_injected(p(3), p(2), Message::Coordinator { number: 1 });
-    over.deliver_injected(p(3), p(2), Message::Election { number: 1 });
+    over.inject_and_deliver(p(3), p(2), Message::Coordinator { number: 1 });
+    over.inject_and_deliver(p(3), p(2), Message::Election { number: 1 });
     assert_eq!(over.armed_timers(), []);
 }
 
@@ -434,7 +437,7 @@ fn accepts_duplicate_announcement() {
     let mut cluster = cluster(2, &[]);
     cluster.issue_command(p(2), Command::Elect);
     cluster.duplicate_oldest((p(2), p(1)));
-    cluster.settle();
+    cluster.run_until_quiescent();
     assert_eq!(cluster.total_sent(), 1, "no answer is sent");
 }
 
@@ -444,22 +447,22 @@ fn resigning_leader_nominates_highest_trusted_below() {
     command_and_settle(&mut cluster, 5, Command::Elect);
     beliefs(&mut cluster);
     cluster.crash(p(4));
-    cluster.report_verdict(p(5), p(4), Verdict::Suspect);
+    cluster.report_suspicion(p(5), p(4), PeerVerdict::Suspect);
     cluster.issue_command(p(5), Command::Resign);
     assert_eq!(beliefs(&mut cluster)[4], None, "it is deposed before another leads");
     // P5 has resigned, so it does not answer an election message, as if it were down.
-    cluster.deliver_injected(p(1), p(5), Message::Election { number: 9 });
+    cluster.inject_and_deliver(p(1), p(5), Message::Election { number: 9 });
     assert_eq!(counts(&cluster), (0, 0, 4));
-    cluster.settle();
+    cluster.run_until_quiescent();
     assert_eq!(counts(&cluster), (0, 0, 8), "without a timeout");
     let believed = |leader| [1, 1, 1, 0, 1].map(|up| (up > 0).then(|| p(leader)));
     assert_eq!(beliefs(&mut cluster), believed(3));
     // The announcement of P3 has ended the retirement of P5, so P5 answers and leads again.
-    cluster.deliver_injected(p(1), p(5), Message::Election { number: 99 });
-    cluster.settle();
+    cluster.inject_and_deliver(p(1), p(5), Message::Election { number: 99 });
+    cluster.run_until_quiescent();
     assert_eq!(beliefs(&mut cluster), believed(5));
     cluster.issue_command(p(5), Command::Resign);
-    cluster.settle();
+    cluster.run_until_quiescent();
     assert_eq!(beliefs(&mut cluster), believed(3));
     // P5 leads again after a command to start an election.
     command_and_settle(&mut cluster, 5, Command::Elect);
@@ -472,8 +475,8 @@ fn resigned_leader_returns_if_heir_is_suspected() {
     command_and_settle(&mut cluster, 2, Command::Elect);
     cluster.issue_command(p(2), Command::Resign);
     cluster.crash(p(1));
-    cluster.report_verdict(p(2), p(1), Verdict::Suspect);
-    cluster.settle();
+    cluster.report_suspicion(p(2), p(1), PeerVerdict::Suspect);
+    cluster.run_until_quiescent();
     assert_eq!(beliefs(&mut cluster)[1], Some(p(2)));
     command_and_settle(&mut cluster, 2, Command::Resign);
     assert_eq!(cluster.sent_count("nominate"), 1, "without an heir it stays the leader");
@@ -486,7 +489,7 @@ fn nomination_may_precede_announcement() {
     cluster.issue_command(p(2), Command::Resign);
     assert_eq!(cluster.messages_on_link((p(2), p(1))).len(), 2);
     cluster.deliver_at((p(2), p(1)), 1);
-    cluster.settle();
+    cluster.run_until_quiescent();
     assert_eq!(beliefs(&mut cluster), [Some(p(1)); 2]);
 }
 
@@ -496,19 +499,22 @@ fn nomination_may_precede_announcement() {
 #[test]
 fn t1_outlasts_t_on_the_slowest_clock() {
     for (size, drift_ppm) in [(2, 0), (3, 10_000), (5, 650_000), (8, 900_000), (3, 999_999)] {
-        let delay = TICKS_PER_UNIT;
-        let parameters = Parameters { delay, drift_ppm, ..Parameters::plain(size) };
+        let delay = TICKS_PER_TIME_UNIT;
+        let parameters = Parameters { delay, drift_ppm, ..Parameters::with_defaults(size) };
         let Config { answer_timeout: answer, coordinator_timeout: coordinator, .. } =
             Config::from_parameters(&parameters).unwrap();
-        assert_eq!(answer, Config::plain(size, delay).answer_timeout);
+        assert_eq!(answer, Config::with_defaults(size, delay).answer_timeout);
         let (slow, fast) = (1_000_000 - u64::from(drift_ppm), 1_000_000 + u64::from(drift_ppm));
         let waits = u128::from(coordinator.min) * u128::from(slow);
         let awaited = u128::from(answer.max) * u128::from(fast);
         let messages = 2 * u128::from(delay) * u128::from(slow);
         assert!(waits >= awaited + messages, "{size} {drift_ppm}: {coordinator:?} {answer:?}");
     }
-    let plain = Config::from_parameters(&Parameters::plain(5)).unwrap();
-    assert_eq!(plain.coordinator_timeout, Config::plain(5, TICKS_PER_UNIT).coordinator_timeout);
+    let plain = Config::from_parameters(&Parameters::with_defaults(5)).unwrap();
+    assert_eq!(
+        plain.coordinator_timeout,
+        Config::with_defaults(5, TICKS_PER_TIME_UNIT).coordinator_timeout
+    );
 }
 
 /// If the user sets only T, then T1 is computed from T. If the user sets both, both values are
@@ -517,11 +523,12 @@ fn t1_outlasts_t_on_the_slowest_clock() {
 fn t1_follows_from_configured_t() {
     let set = |timeouts: &[(&str, u64)]| {
         let timeouts = timeouts.iter().map(|(name, ticks)| ((*name).into(), Delay::ticks(*ticks)));
-        let parameters = Parameters { timeouts: timeouts.collect(), ..Parameters::plain(4) };
+        let parameters =
+            Parameters { timeouts: timeouts.collect(), ..Parameters::with_defaults(4) };
         let Config { answer_timeout: answer, coordinator_timeout: coordinator, .. } =
             Config::from_parameters(&parameters).unwrap();
         (answer.max, coordinator.max)
     };
-    assert_eq!(set(&[("answer", 7)]), (7, 4 * 7 + TICKS_PER_UNIT));
+    assert_eq!(set(&[("answer", 7)]), (7, 4 * 7 + TICKS_PER_TIME_UNIT));
     assert_eq!(set(&[("answer", 7), ("coordinator", 9)]), (7, 9));
 }

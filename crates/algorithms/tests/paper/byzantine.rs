@@ -75,7 +75,7 @@ fn lying_lieutenant_misleads_none_of_four_generals() {
 fn lying_commander_gives_all_lieutenants_the_same_values() {
     let lie = |from, to: ProcessId, message: &mut OralMessage| {
         if from == COMMANDER {
-            message.plan = if to.number() == 2 { Plan::Attack } else { Plan::Retreat };
+            message.plan = if to.display_number() == 2 { Plan::Attack } else { Plan::Retreat };
         }
     };
     let (obeyed, _) = run(4, config(1), Plan::Attack, lie);

@@ -12,7 +12,7 @@ use tenure_core::{Timing, Topology};
 
 #[test]
 fn every_name_has_a_card_with_and_without_fifo() {
-    let parameters = Parameters::plain(5);
+    let parameters = Parameters::with_defaults(5);
     for name in names() {
         assert_eq!(card(name, &parameters).unwrap().name, name);
         let over = format!("fifo:{name}");
@@ -29,7 +29,7 @@ fn every_name_has_a_card_with_and_without_fifo() {
 
 #[test]
 fn compositions_combine_locks_and_elections() {
-    let parameters = Parameters::plain(5);
+    let parameters = Parameters::with_defaults(5);
     let card_name = |mutex: &str, election: &str| {
         mutex_and_election_card(mutex, election, &parameters).map(|card| card.name)
     };
@@ -64,7 +64,7 @@ fn compositions_combine_locks_and_elections() {
 
 #[test]
 fn rejects_unknown_names() {
-    let mut parameters = Parameters::plain(5);
+    let mut parameters = Parameters::with_defaults(5);
     for name in [
         "zookeeper",
         "",
@@ -94,7 +94,7 @@ fn rejects_unknown_names() {
 fn rejects_variants_without_effect() {
     let result = |name: &str, variants: &[&str]| {
         let variants = variants.iter().map(|name| String::from(*name)).collect();
-        card(name, &Parameters { variants, ..Parameters::plain(5) }).map(|card| card.name)
+        card(name, &Parameters { variants, ..Parameters::with_defaults(5) }).map(|card| card.name)
     };
     for (name, variants) in [
         ("repaired-ring", &["backwards"][..]),
@@ -123,7 +123,7 @@ fn rejects_variants_without_effect() {
 
 #[test]
 fn names_accept_exactly_the_variants_of_their_cards() {
-    let plain = Parameters::plain(5);
+    let plain = Parameters::with_defaults(5);
     let all: Vec<String> = names()
         .chain(composition_names())
         .flat_map(|name| [String::from(name), format!("fifo:{name}")])
@@ -150,7 +150,7 @@ fn names_accept_exactly_the_variants_of_their_cards() {
 /// edges of a graph. Therefore its card has no graph.
 #[test]
 fn only_cards_with_graph_topology_have_a_graph() {
-    let plain = Parameters::plain(5);
+    let plain = Parameters::with_defaults(5);
     for name in names() {
         let card = card(name, &plain).unwrap();
         assert_eq!(card.graph.is_some(), card.topology == Topology::Graph, "{name}");
@@ -162,7 +162,7 @@ fn only_cards_with_graph_topology_have_a_graph() {
 fn mutex_and_election_reject_variants_without_effect() {
     let card = |election: &str| {
         let variants = vec!["holder-stays".to_string()];
-        let parameters = Parameters { variants, ..Parameters::plain(5) };
+        let parameters = Parameters { variants, ..Parameters::with_defaults(5) };
         mutex_and_election_card(&format!("coordinated:{election}"), election, &parameters)
     };
     assert!(card("raft").is_ok());

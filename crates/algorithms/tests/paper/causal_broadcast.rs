@@ -5,7 +5,7 @@ use tenure_algorithms::Variants;
 use tenure_algorithms::agreement::CausalBroadcast;
 use tenure_algorithms::agreement::causal_broadcast::VariantId;
 use tenure_core::monitors::{AllDeliver, CausalOrder, DeliveredOnce, NoCreation};
-use tenure_core::service::broadcast::{Command, Event, Item};
+use tenure_core::service::broadcast::{Command, Event, ItemId};
 use tenure_core::{ChannelOrder, Monitor, ProcessId, Violation};
 use tenure_trace::{SplitMix64, TestCluster};
 
@@ -13,7 +13,7 @@ use crate::support::{events, p};
 
 fn cluster(size: u32, switches: &[VariantId]) -> TestCluster<CausalBroadcast> {
     let variants = switches.iter().fold(Variants::none(), |all, switch| all.with(*switch));
-    TestCluster::uniform(size, ChannelOrder::Reordered, variants)
+    TestCluster::with_same_config(size, ChannelOrder::Reordered, variants)
 }
 
 fn broadcast(cluster: &mut TestCluster<CausalBroadcast>, at: u32, number: u64) {
@@ -24,7 +24,7 @@ fn broadcast(cluster: &mut TestCluster<CausalBroadcast>, at: u32, number: u64) {
 /// the process that broadcast the item, and the number of the item.
 fn delivered(cluster: &mut TestCluster<CausalBroadcast>, at: u32) -> Vec<(u32, u64)> {
     let here = events(cluster).into_iter().filter(|(by, _)| *by == at);
-    here.map(|(_, Event::Delivered { item })| (item.from.number(), item.number)).collect()
+    here.map(|(_, Event::Delivered { item })| (item.from.display_number(), item.number)).collect()
 }
 
 /// Returns a cluster in which P2 has answered an item of P1, and the answer has arrived at P3
@@ -87,7 +87,7 @@ fn item_costs_one_message_per_peer() {
     for size in 1..=6 {
         let mut cluster = cluster(size, &[]);
         broadcast(&mut cluster, 1, 1);
-        cluster.settle();
+        cluster.run_until_quiescent();
         assert_eq!(cluster.total_sent(), u64::from(size) - 1);
     }
 }
@@ -108,7 +108,7 @@ fn run(size: u32, items: u64, switches: &[VariantId], seed: u64) -> Result<(), V
         let links = cluster.links_in_use();
         let ready: Vec<usize> = (0..remaining.len()).filter(|at| remaining[*at] > 0).collect();
         if ready.is_empty() && links.is_empty() {
-            return all.at_end();
+            return all.check_final_state();
         }
         let choice = rng.below(ready.len() + links.len());
         if let Some(at) = ready.get(choice) {
@@ -149,10 +149,10 @@ fn each_mistake_is_caught() {
 #[test]
 fn item_names_its_broadcaster() {
     let mut cluster = answered(&[]);
-    cluster.settle();
+    cluster.run_until_quiescent();
     let mut seen = events(&mut cluster);
     seen.sort_unstable_by_key(|(at, Event::Delivered { item })| (*at, *item));
     let [first, second] =
-        [1, 2].map(|from| Event::Delivered { item: Item { from: p(from), number: 1 } });
+        [1, 2].map(|from| Event::Delivered { item: ItemId { from: p(from), number: 1 } });
     assert_eq!(seen, [(1, second), (3, first), (3, second)]);
 }

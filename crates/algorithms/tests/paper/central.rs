@@ -13,7 +13,7 @@ use tenure_trace::{SplitMix64, TestCluster};
 /// Returns a cluster of `size` processes whose coordinator is P5.
 fn cluster(size: u32) -> TestCluster<Central> {
     let config = Config { coordinator: p(5), ..Config::default() };
-    TestCluster::uniform(size, ChannelOrder::Reordered, config)
+    TestCluster::with_same_config(size, ChannelOrder::Reordered, config)
 }
 
 #[test]
@@ -85,7 +85,7 @@ fn waiting_process_ignores_grant_of_ended_request() {
     command_and_drain(&mut cluster, 2, Command::Exit);
     assert_eq!(entered(&mut cluster), [2]);
     cluster.issue_command(p(2), Command::Enter);
-    cluster.deliver_injected(p(2), p(5), Message::Request { number: 1 });
+    cluster.inject_and_deliver(p(2), p(5), Message::Request { number: 1 });
     cluster.deliver_at((p(5), p(2)), 0);
     assert_eq!(cluster.sent_count("release"), 1, "only that of the first entry");
     cluster.deliver_all(&mut SplitMix64(0));
@@ -98,7 +98,7 @@ fn idle_process_releases_grant_of_ended_request() {
     let mut cluster = cluster(5);
     command_and_drain(&mut cluster, 2, Command::Enter);
     command_and_drain(&mut cluster, 2, Command::Exit);
-    cluster.deliver_injected(p(2), p(5), Message::Request { number: 1 });
+    cluster.inject_and_deliver(p(2), p(5), Message::Request { number: 1 });
     command_and_drain(&mut cluster, 1, Command::Enter);
     assert_eq!(entered(&mut cluster), [2, 1]);
 }
@@ -133,7 +133,8 @@ fn later_request_on_faster_link_is_granted_first() {
 #[test]
 fn clock_misses_causality_of_applications() {
     let config = ricart_agrawala::Config::default();
-    let mut cluster = TestCluster::<RicartAgrawala>::uniform(3, ChannelOrder::Fifo, config);
+    let mut cluster =
+        TestCluster::<RicartAgrawala>::with_same_config(3, ChannelOrder::Fifo, config);
     cluster.issue_command(p(3), Command::Enter);
     cluster.deliver_at((p(3), p(1)), 0);
     cluster.issue_command(p(1), Command::Enter);

@@ -2,26 +2,32 @@
 //! IEEE TSE SE-8(6), 1982.
 
 use tenure_algorithms::Variants;
-use tenure_algorithms::agreement::CentralDetection;
-use tenure_algorithms::agreement::central_detection::{Config, Message, Use, VariantId};
-use tenure_core::monitors::{NoPhantom, OneHolder};
+use tenure_algorithms::agreement::CentralDeadlockDetection;
+use tenure_algorithms::agreement::central_detection::{
+    Config, Message, ResourceRequest, VariantId,
+};
+use tenure_core::monitors::{NoPhantomDeadlock, OneHolder};
 use tenure_core::service::resources::{Command, Event, Resource, User};
 use tenure_core::service::user::{ServiceUser, UserModelConfig, UserState};
 use tenure_core::{ChannelOrder, Monitor, ProcessId, Service, Violation};
-use tenure_trace::{ClusterEvent, SplitMix64, TestCluster};
+use tenure_trace::{ProcessEvent, SplitMix64, TestCluster};
 
 use crate::support::{events, p};
 
-fn cluster(size: u32, switches: &[VariantId]) -> TestCluster<CentralDetection> {
+fn cluster(size: u32, switches: &[VariantId]) -> TestCluster<CentralDeadlockDetection> {
     let variants = switches.iter().fold(Variants::none(), |all, switch| all.with(*switch));
-    TestCluster::uniform(size, ChannelOrder::Reordered, Config { variants, ..Config::default() })
+    TestCluster::with_same_config(
+        size,
+        ChannelOrder::Reordered,
+        Config { variants, ..Config::default() },
+    )
 }
 
-fn acquire(cluster: &mut TestCluster<CentralDetection>, at: u32, resource: u64) {
+fn acquire(cluster: &mut TestCluster<CentralDeadlockDetection>, at: u32, resource: u64) {
     cluster.issue_command(p(at), Command::Acquire { resource: Resource(resource) });
 }
 
-fn release(cluster: &mut TestCluster<CentralDetection>, at: u32, resource: u64) {
+fn release(cluster: &mut TestCluster<CentralDeadlockDetection>, at: u32, resource: u64) {
     cluster.issue_command(p(at), Command::Release { resource: Resource(resource) });
 }
 
@@ -31,7 +37,7 @@ fn acquired(at: u32, resource: u64) -> (u32, Event) {
 
 /// Returns a cluster in which each process holds its own resource and waits for the resource of the
 /// next process.
-fn deadlocked(size: u32, switches: &[VariantId]) -> TestCluster<CentralDetection> {
+fn deadlocked(size: u32, switches: &[VariantId]) -> TestCluster<CentralDeadlockDetection> {
     let mut cluster = cluster(size, switches);
     for at in 1..=size {
         acquire(&mut cluster, at, at.into());
@@ -64,13 +70,13 @@ fn run(
         User::new(&UserModelConfig { service, at, size, work_count: *times })
     };
     let mut users: Vec<User> = rounds.iter().enumerate().map(user).collect();
-    let (mut one_holder, mut no_phantom) = (OneHolder::default(), NoPhantom::default());
+    let (mut one_holder, mut no_phantom) = (OneHolder::default(), NoPhantomDeadlock::default());
     let mut aborted = 0;
     loop {
         for (at, seen) in cluster.take_events() {
             one_holder.observe(at, seen.to_observation())?;
             no_phantom.observe(at, seen.to_observation())?;
-            if let ClusterEvent::Event(event) = seen {
+            if let ProcessEvent::Event(event) = seen {
                 users[at.index()].on_event(&event);
                 aborted += u32::from(event == Event::Aborted);
             }
@@ -111,10 +117,10 @@ fn free_resource_costs_three_messages() {
     for (at, resource, messages) in [(1, 1, 0), (1, 2, 3), (3, 1, 3), (2, 2, 0)] {
         let mut cluster = cluster(3, &[]);
         acquire(&mut cluster, at, resource);
-        cluster.settle();
+        cluster.run_until_quiescent();
         assert_eq!(events(&mut cluster), [acquired(at, resource)]);
         release(&mut cluster, at, resource);
-        cluster.settle();
+        cluster.run_until_quiescent();
         assert_eq!(cluster.total_sent(), messages);
     }
 }
@@ -124,9 +130,9 @@ fn collection_costs_two_messages_per_peer() {
     for size in 2..=6 {
         let mut cluster = cluster(size, &[]);
         acquire(&mut cluster, 1, 2);
-        cluster.settle();
+        cluster.run_until_quiescent();
         acquire(&mut cluster, 2, 2);
-        cluster.settle();
+        cluster.run_until_quiescent();
         let peers = u64::from(size) - 1;
         assert_eq!((cluster.sent_count("collect"), cluster.sent_count("status")), (peers, peers));
         assert_eq!((cluster.sent_count("blocked"), cluster.sent_count("abort")), (1, 0));
@@ -158,14 +164,14 @@ fn process_with_fewest_rounds_is_spared() {
     acquire(&mut cluster, 1, 2);
     acquire(&mut cluster, 2, 1);
     cluster.take_events();
-    cluster.settle();
+    cluster.run_until_quiescent();
     assert_eq!(events(&mut cluster), [(1, Event::Aborted), acquired(2, 1)]);
 }
 
 #[test]
 fn deadlock_persists_without_detection() {
     let mut cluster = deadlocked(3, &[VariantId::NoDetection]);
-    cluster.settle();
+    cluster.run_until_quiescent();
     assert_eq!(events(&mut cluster), []);
 }
 
@@ -173,11 +179,11 @@ fn deadlock_persists_without_detection() {
 #[test]
 fn late_abort_is_ignored() {
     let mut cluster = deadlocked(2, &[]);
-    cluster.settle();
+    cluster.run_until_quiescent();
     acquire(&mut cluster, 2, 2);
     cluster.take_events();
-    cluster.deliver_injected(p(1), p(2), Message::Abort { number: 2 });
-    cluster.settle();
+    cluster.inject_and_deliver(p(1), p(2), Message::Abort { number: 2 });
+    cluster.run_until_quiescent();
     assert_eq!(events(&mut cluster), []);
 }
 
@@ -186,11 +192,11 @@ fn late_abort_is_ignored() {
 #[test]
 fn unwanted_grant_is_released() {
     let mut cluster = cluster(2, &[]);
-    let of = Use { resource: Resource(2), number: 7 };
-    cluster.deliver_injected(p(1), p(2), Message::Request { of });
-    cluster.settle();
+    let of = ResourceRequest { resource: Resource(2), number: 7 };
+    cluster.inject_and_deliver(p(1), p(2), Message::Request { of });
+    cluster.run_until_quiescent();
     acquire(&mut cluster, 2, 2);
-    cluster.settle();
+    cluster.run_until_quiescent();
     assert_eq!(events(&mut cluster), [acquired(2, 2)]);
 }
 

@@ -3,14 +3,14 @@
 use tenure_algorithms::Variants;
 use tenure_algorithms::agreement::ChandraToueg;
 use tenure_algorithms::agreement::chandra_toueg::VariantId;
-use tenure_core::{Algorithm, ChannelOrder, Verdict};
+use tenure_core::{Algorithm, ChannelOrder, PeerVerdict};
 use tenure_trace::{SplitMix64, TestCluster};
 
 use crate::support::consensus::{are_different, decided, propose};
 use crate::support::{p, report};
 
 fn cluster(size: u32, variants: Variants<VariantId>) -> TestCluster<ChandraToueg> {
-    TestCluster::uniform(size, ChannelOrder::Reordered, variants)
+    TestCluster::with_same_config(size, ChannelOrder::Reordered, variants)
 }
 
 #[test]
@@ -18,7 +18,7 @@ fn all_decide_one_proposal_without_faults() {
     for size in 1..=7 {
         let mut cluster = cluster(size, Variants::none());
         (1..=size).for_each(|at| propose(&mut cluster, at));
-        cluster.settle();
+        cluster.run_until_quiescent();
         let decided = decided(&mut cluster);
         let processes: Vec<u32> = decided.iter().map(|(at, _)| *at).collect();
         assert_eq!(processes, (1..=size).collect::<Vec<u32>>());
@@ -38,8 +38,8 @@ fn next_coordinator_decides_after_crash() {
         cluster.crash(p(1));
         propose(&mut cluster, 2);
         propose(&mut cluster, 3);
-        report(&mut cluster, 1, Verdict::Suspect);
-        cluster.settle();
+        report(&mut cluster, 1, PeerVerdict::Suspect);
+        cluster.run_until_quiescent();
         let expected = if patient { vec![] } else { vec![(2, 3), (3, 3)] };
         assert_eq!(decided(&mut cluster), expected);
     }
@@ -51,9 +51,9 @@ fn blocks_without_majority() {
     cluster.crash(p(2));
     cluster.crash(p(3));
     propose(&mut cluster, 1);
-    cluster.report_verdict(p(1), p(2), Verdict::Suspect);
-    cluster.report_verdict(p(1), p(3), Verdict::Suspect);
-    cluster.settle();
+    cluster.report_suspicion(p(1), p(2), PeerVerdict::Suspect);
+    cluster.report_suspicion(p(1), p(3), PeerVerdict::Suspect);
+    cluster.run_until_quiescent();
     assert_eq!(decided(&mut cluster), []);
 }
 
@@ -62,16 +62,16 @@ fn blocks_without_majority() {
 fn early_answer_counts_in_its_round() {
     let mut cluster = cluster(3, Variants::none());
     propose(&mut cluster, 2);
-    cluster.report_verdict(p(2), p(1), Verdict::Suspect);
+    cluster.report_suspicion(p(2), p(1), PeerVerdict::Suspect);
     propose(&mut cluster, 3);
     cluster.crash(p(3));
     // P1 receives P2's refusal of round 1 before it makes its own proposal.
     cluster.deliver_at((p(2), p(1)), 1);
     propose(&mut cluster, 1);
-    cluster.settle();
-    cluster.report_verdict(p(2), p(1), Verdict::Trust);
-    report(&mut cluster, 3, Verdict::Suspect);
-    cluster.settle();
+    cluster.run_until_quiescent();
+    cluster.report_suspicion(p(2), p(1), PeerVerdict::Trust);
+    report(&mut cluster, 3, PeerVerdict::Suspect);
+    cluster.run_until_quiescent();
     assert_eq!(decided(&mut cluster).len(), 2, "P1 and P2 are a majority");
 }
 
@@ -86,8 +86,8 @@ fn run_with_faults(variants: Variants<VariantId>, seed: u64) -> Vec<(u32, u64)> 
         let links = cluster.links_in_use();
         let [at, peer] = [1, 2].map(|_| p(rng.below(3) as u32 + 1));
         match rng.below(10) {
-            0 if at != peer => cluster.report_verdict(at, peer, Verdict::Suspect),
-            1 if at != peer => cluster.report_verdict(at, peer, Verdict::Trust),
+            0 if at != peer => cluster.report_suspicion(at, peer, PeerVerdict::Suspect),
+            1 if at != peer => cluster.report_suspicion(at, peer, PeerVerdict::Trust),
             2 if !links.is_empty() => cluster.duplicate_oldest(links[rng.below(links.len())]),
             _ if !links.is_empty() => {
                 let link = links[rng.below(links.len())];

@@ -5,14 +5,14 @@ use tenure_algorithms::Variants;
 use tenure_algorithms::agreement::ChandyLamport;
 use tenure_algorithms::agreement::chandy_lamport::{Message, VariantId};
 use tenure_core::monitors::ConsistentCut;
-use tenure_core::service::snapshot::{Command, Event, INITIAL_TOKENS, Snapshot};
+use tenure_core::service::snapshot::{Command, Event, INITIAL_TOKENS, SnapshotId};
 use tenure_core::{ChannelOrder, Monitor, ProcessId};
-use tenure_trace::{ClusterEvent, SplitMix64, TestCluster};
+use tenure_trace::{ProcessEvent, SplitMix64, TestCluster};
 
 use crate::support::{command_and_drain, events, p, pass_all};
 
 fn cluster(size: u32) -> TestCluster<ChandyLamport> {
-    TestCluster::uniform(size, ChannelOrder::Fifo, Variants::none())
+    TestCluster::with_same_config(size, ChannelOrder::Fifo, Variants::none())
 }
 
 fn give(to: u32) -> Command {
@@ -28,7 +28,7 @@ fn run(
     initiators: u32,
     seed: u64,
 ) -> Result<Vec<(u64, u64)>, String> {
-    let mut cluster = TestCluster::<ChandyLamport>::uniform(size, order, variants);
+    let mut cluster = TestCluster::<ChandyLamport>::with_same_config(size, order, variants);
     let (mut monitor, mut rng, mut shown) =
         (ConsistentCut::default(), SplitMix64(seed), Vec::new());
     let mut moments: Vec<(usize, u32)> = (1..=initiators).map(|at| (rng.below(30), at)).collect();
@@ -44,7 +44,7 @@ fn run(
                 let (at, to) = (rng.below(size as usize), rng.below(size as usize));
                 cluster.issue_command(
                     ProcessId::from_index(at),
-                    give(ProcessId::from_index(to).number()),
+                    give(ProcessId::from_index(to).display_number()),
                 );
             }
         }
@@ -52,7 +52,7 @@ fn run(
     cluster.deliver_all(&mut rng);
     for (at, seen) in cluster.take_events() {
         monitor.observe(at, seen.to_observation()).map_err(|violation| violation.message)?;
-        if let ClusterEvent::Event(Event::Collected { held, under_way, .. }) = seen {
+        if let ProcessEvent::Event(Event::Collected { held, under_way, .. }) = seen {
             shown.push((held, under_way));
         }
     }
@@ -69,7 +69,7 @@ fn records_messages_in_flight_as_channel_state() {
     cluster.issue_command(p(2), Command::Record);
     cluster.deliver_at((p(2), p(1)), 0);
     cluster.deliver_all(&mut SplitMix64(0));
-    let snapshot = Snapshot { by: p(2), number: 1 };
+    let snapshot = SnapshotId { by: p(2), number: 1 };
     let events = events(&mut cluster);
     for event in [
         (2, Event::Recorded { snapshot, tokens: INITIAL_TOKENS }),
@@ -87,7 +87,7 @@ fn snapshot_need_not_be_an_actual_state() {
     cluster.issue_command(p(1), Command::Record);
     cluster.issue_command(p(1), give(2));
     command_and_drain(&mut cluster, 2, give(1));
-    let snapshot = Snapshot { by: p(1), number: 1 };
+    let snapshot = SnapshotId { by: p(1), number: 1 };
     let events = events(&mut cluster);
     // The cluster never had these token counts at one time, because P2 gives away a token only
     // after P1 has given away one.

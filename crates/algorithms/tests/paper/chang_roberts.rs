@@ -21,7 +21,7 @@ fn ring(ids: &[u32]) -> Config {
 }
 
 fn cluster(ids: &[u32]) -> TestCluster<ChangRoberts> {
-    TestCluster::uniform(ids.len() as u32, ChannelOrder::Fifo, ring(ids))
+    TestCluster::with_same_config(ids.len() as u32, ChannelOrder::Fifo, ring(ids))
 }
 
 /// Starts elections at `initiators` at the same time and delivers all messages. Returns the number
@@ -102,7 +102,7 @@ fn deliver_rank(rank: u32, participant: bool) -> (bool, Vec<Message>, bool) {
         cluster.issue_command(p(2), Command::Elect);
         cluster.lose_oldest((p(2), p(3)));
     }
-    cluster.deliver_injected(p(1), p(2), Message::Election { rank: Rank::from_id(rank) });
+    cluster.inject_and_deliver(p(1), p(2), Message::Election { rank: Rank::from_id(rank) });
     let participates =
         format!("{:?}", cluster.process(p(2)).unwrap()).contains("phase: Participant");
     let sent = cluster.messages_on_link((p(2), p(3))).into_iter().cloned().collect();
@@ -127,7 +127,7 @@ fn handles_every_case_of_an_arriving_rank() {
     cluster.issue_command(p(2), Command::Elect);
     cluster.lose_oldest((p(2), p(3)));
     let elected = Message::Elected { rank: Rank::from_id(7), leader: p(3) };
-    cluster.deliver_injected(p(1), p(2), elected.clone());
+    cluster.inject_and_deliver(p(1), p(2), elected.clone());
     assert!(format!("{:?}", cluster.process(p(2)).unwrap()).contains("phase: NonParticipant"));
     assert_eq!(unchecked_beliefs(&mut cluster)[1], Some(p(3)));
     assert_eq!(cluster.messages_on_link((p(2), p(3)))[0], &elected);
@@ -247,7 +247,8 @@ fn ring_of_live_processes_costs_by_its_size() {
         let living: Vec<u32> = (0..6).filter(|it| !is_down(*it)).map(|it| ids[it]).collect();
         let absent = (0..6).filter(|it| is_down(*it)).map(ProcessId::from_index).collect();
         let config = Config { absent, ..ring(&ids) };
-        let mut cluster = TestCluster::<ChangRoberts>::uniform(6, ChannelOrder::Fifo, config);
+        let mut cluster =
+            TestCluster::<ChangRoberts>::with_same_config(6, ChannelOrder::Fifo, config);
         for at in all_processes(6) {
             if is_down(at.index()) {
                 cluster.crash(at);

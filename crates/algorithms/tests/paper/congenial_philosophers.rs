@@ -11,7 +11,7 @@ use crate::support::{command_and_settle, p, processes_with, sessions};
 use tenure_trace::TestCluster;
 
 fn cluster(size: u32, variants: Variants<VariantId>) -> TestCluster<CongenialPhilosophers> {
-    TestCluster::uniform(size, ChannelOrder::Reordered, variants)
+    TestCluster::with_same_config(size, ChannelOrder::Reordered, variants)
 }
 
 fn attending(cluster: &mut TestCluster<CongenialPhilosophers>) -> Vec<u32> {
@@ -44,7 +44,7 @@ fn all_of_one_forum_are_inside_together() {
         for at in 1..=5 {
             cluster.issue_command(p(at), Command::Attend { forum: 7 });
         }
-        cluster.settle();
+        cluster.run_until_quiescent();
         attending(&mut cluster).len()
     };
     assert_eq!(enter_all(Variants::none()), 5);

@@ -1,15 +1,17 @@
 //! A lock whose grants come from an elected leader, and changes of this leader.
 
 use tenure_algorithms::catalogue::{self, Parameters};
-use tenure_algorithms::compose::Coordinated;
+use tenure_algorithms::compose::CoordinatedLock;
 use tenure_algorithms::compose::coordinated::{self, Timer};
 use tenure_algorithms::election::{
     Bully, ChangRoberts, HirschbergSinclair, bully, chang_roberts, hirschberg_sinclair,
 };
-use tenure_algorithms::mutex::{DeadlineSlot, ExpiringEntryDurations};
+use tenure_algorithms::mutex::{DeadlineSlot, LeaseDurations};
 use tenure_core::service::mutex::Event;
 use tenure_core::service::{election, mutex, mutex_and_election};
-use tenure_core::{ChannelOrder, Election, Fence, Labelled, Layer, TICKS_PER_UNIT, Verdict};
+use tenure_core::{
+    ChannelOrder, Election, Fence, Labelled, Layer, PeerVerdict, TICKS_PER_TIME_UNIT,
+};
 
 use crate::support::mutex::NONE;
 use crate::support::{
@@ -25,18 +27,18 @@ const ELECT: mutex_and_election::Command =
     mutex_and_election::Command::Election(election::Command::Elect);
 
 /// Returns a cluster of four processes led by P4.
-fn cluster() -> TestCluster<Coordinated<Bully>> {
-    led_by_p4(bully::Config::plain(4, TICKS_PER_UNIT).into())
+fn cluster() -> TestCluster<CoordinatedLock<Bully>> {
+    led_by_p4(bully::Config::with_defaults(4, TICKS_PER_TIME_UNIT).into())
 }
 
-fn led_by_p4(config: coordinated::Config<bully::Config>) -> TestCluster<Coordinated<Bully>> {
-    let mut cluster = TestCluster::uniform(4, ChannelOrder::Fifo, config);
+fn led_by_p4(config: coordinated::Config<bully::Config>) -> TestCluster<CoordinatedLock<Bully>> {
+    let mut cluster = TestCluster::with_same_config(4, ChannelOrder::Fifo, config);
     command_and_settle(&mut cluster, 4, ELECT);
     cluster.take_events();
     cluster
 }
 
-fn entered<E: Election>(cluster: &mut TestCluster<Coordinated<E>>) -> Vec<(u32, Fence)> {
+fn entered<E: Election>(cluster: &mut TestCluster<CoordinatedLock<E>>) -> Vec<(u32, Fence)> {
     let entry = |(at, event)| match event {
         mutex_and_election::Event::Mutex(Event::Entered { fence }) => Some((at, fence)),
         _ => None,
@@ -44,16 +46,16 @@ fn entered<E: Election>(cluster: &mut TestCluster<Coordinated<E>>) -> Vec<(u32, 
     events(cluster).into_iter().filter_map(entry).collect()
 }
 
-fn entered_processes<E: Election>(cluster: &mut TestCluster<Coordinated<E>>) -> Vec<u32> {
+fn entered_processes<E: Election>(cluster: &mut TestCluster<CoordinatedLock<E>>) -> Vec<u32> {
     entered(cluster).into_iter().map(|(at, _)| at).collect()
 }
 
-fn crash_leader(cluster: &mut TestCluster<Coordinated<Bully>>) {
+fn crash_leader(cluster: &mut TestCluster<CoordinatedLock<Bully>>) {
     crash_and_suspect(cluster, 4);
-    cluster.settle();
+    cluster.run_until_quiescent();
 }
 
-fn mutex_messages<E: Election>(cluster: &TestCluster<Coordinated<E>>) -> u64 {
+fn mutex_messages<E: Election>(cluster: &TestCluster<CoordinatedLock<E>>) -> u64 {
     let of_mutex = cluster.sent_counts().iter().filter(|((layer, _), _)| *layer == Layer::Mutex);
     of_mutex.map(|(_, count)| count).sum()
 }
@@ -121,7 +123,7 @@ fn old_grant_is_void_after_inquiry() {
     assert_eq!(entered_processes(&mut cluster), NONE, "P1 has reported to P3, and waits for it");
 }
 
-fn deliver_all_but(slow: &[Link], cluster: &mut TestCluster<Coordinated<Bully>>) {
+fn deliver_all_but(slow: &[Link], cluster: &mut TestCluster<CoordinatedLock<Bully>>) {
     while let Some(link) = cluster.links_in_use().into_iter().find(|link| !slow.contains(link)) {
         cluster.deliver_at(link, 0);
     }
@@ -134,8 +136,8 @@ fn messages_of_suspect_are_ignored() {
     let mut cluster = cluster();
     cluster.issue_command(p(1), ENTER);
     cluster.crash(p(1));
-    cluster.report_verdict(p(4), p(1), Verdict::Suspect);
-    cluster.settle();
+    cluster.report_suspicion(p(4), p(1), PeerVerdict::Suspect);
+    cluster.run_until_quiescent();
     command_and_settle(&mut cluster, 2, ENTER);
     assert_eq!(entered_processes(&mut cluster), [2]);
 }
@@ -144,11 +146,11 @@ fn messages_of_suspect_are_ignored() {
 fn falsely_suspected_process_is_asked_again() {
     let mut cluster = cluster();
     cluster.issue_command(p(1), ENTER);
-    cluster.report_verdict(p(4), p(1), Verdict::Suspect);
-    cluster.settle();
+    cluster.report_suspicion(p(4), p(1), PeerVerdict::Suspect);
+    cluster.run_until_quiescent();
     assert_eq!(entered_processes(&mut cluster), NONE);
-    cluster.report_verdict(p(4), p(1), Verdict::Trust);
-    cluster.settle();
+    cluster.report_suspicion(p(4), p(1), PeerVerdict::Trust);
+    cluster.run_until_quiescent();
     assert_eq!(entered_processes(&mut cluster), [1]);
 }
 
@@ -171,7 +173,7 @@ fn lost_lock_message_blocks_until_next_leader() {
         command_and_settle(&mut cluster, 2, ENTER);
         assert_eq!(entered_processes(&mut cluster), NONE, "a lost {kind}");
     }
-    let parameters = Parameters::plain(3);
+    let parameters = Parameters::with_defaults(3);
     let card = |name: &str| catalogue::card(name, &parameters).expect("a name of the catalogue");
     let names = catalogue::composition_names().filter(|name| name.starts_with("coordinated:"));
     let tolerant = names.filter(|name| card(name).faults.loss).collect::<Vec<_>>();
@@ -181,7 +183,7 @@ fn lost_lock_message_blocks_until_next_leader() {
 
 /// Loses a message of this kind, when it is the oldest on its link. Until then, delivers the oldest
 /// messages of links.
-fn lose_first(cluster: &mut TestCluster<Coordinated<Bully>>, kind: &str) {
+fn lose_first(cluster: &mut TestCluster<CoordinatedLock<Bully>>, kind: &str) {
     loop {
         let links = cluster.links_in_use();
         let oldest = |link: Link| cluster.messages_on_link(link)[0].label().kind;
@@ -198,7 +200,7 @@ fn lose_first(cluster: &mut TestCluster<Coordinated<Bully>>, kind: &str) {
 fn later_entry_has_higher_fence_after_false_suspicion() {
     let mut cluster = cluster();
     command_and_settle(&mut cluster, 1, ENTER);
-    cluster.report_verdict(p(4), p(1), Verdict::Suspect);
+    cluster.report_suspicion(p(4), p(1), PeerVerdict::Suspect);
     command_and_settle(&mut cluster, 2, ENTER);
     let inside = entered(&mut cluster);
     assert_eq!(inside.iter().map(|(at, _)| *at).collect::<Vec<_>>(), [1, 2]);
@@ -209,12 +211,12 @@ fn later_entry_has_higher_fence_after_false_suspicion() {
 fn superseded_entry_stays_superseded() {
     let mut cluster = cluster();
     command_and_settle(&mut cluster, 1, ENTER);
-    cluster.report_verdict(p(4), p(1), Verdict::Suspect);
+    cluster.report_suspicion(p(4), p(1), PeerVerdict::Suspect);
     for at in [2, 3] {
         command_and_settle(&mut cluster, at, ENTER);
     }
-    cluster.report_verdict(p(4), p(1), Verdict::Trust);
-    cluster.settle();
+    cluster.report_suspicion(p(4), p(1), PeerVerdict::Trust);
+    cluster.run_until_quiescent();
     assert_eq!(entered_processes(&mut cluster), [1, 2], "P1 and P2 are inside, and P2 rightly so");
     command_and_settle(&mut cluster, 1, EXIT);
     assert_eq!(entered_processes(&mut cluster), NONE);
@@ -231,12 +233,12 @@ fn overtaken_leader_grants_nothing() {
     let first = entered(&mut cluster);
     cluster.crash(p(4));
     restart(&mut cluster, 1);
-    cluster.report_verdict(p(1), p(4), Verdict::Suspect);
+    cluster.report_suspicion(p(1), p(4), PeerVerdict::Suspect);
     cluster.crash(p(2));
-    cluster.report_verdict(p(1), p(2), Verdict::Suspect);
-    cluster.settle();
+    cluster.report_suspicion(p(1), p(2), PeerVerdict::Suspect);
+    cluster.run_until_quiescent();
     cluster.crash(p(3));
-    cluster.report_verdict(p(1), p(3), Verdict::Suspect);
+    cluster.report_suspicion(p(1), p(3), PeerVerdict::Suspect);
     command_and_settle(&mut cluster, 1, ENTER);
     let second = entered(&mut cluster);
     assert_eq!((first[0].0, second[0].0), (3, 1));
@@ -248,7 +250,7 @@ fn works_with_any_election_without_crashes() {
     fn all_enter<E: Election>(config: E::Config) {
         for seed in 0..100 {
             let mut rng = SplitMix64(seed);
-            let mut cluster = TestCluster::<Coordinated<E>>::uniform(
+            let mut cluster = TestCluster::<CoordinatedLock<E>>::with_same_config(
                 4,
                 ChannelOrder::Fifo,
                 config.clone().into(),
@@ -268,24 +270,24 @@ fn works_with_any_election_without_crashes() {
             }
         }
     }
-    all_enter::<Bully>(bully::Config::plain(4, TICKS_PER_UNIT));
-    all_enter::<ChangRoberts>(chang_roberts::Config::plain(4));
-    all_enter::<HirschbergSinclair>(hirschberg_sinclair::Config::plain(4));
+    all_enter::<Bully>(bully::Config::with_defaults(4, TICKS_PER_TIME_UNIT));
+    all_enter::<ChangRoberts>(chang_roberts::Config::with_defaults(4));
+    all_enter::<HirschbergSinclair>(hirschberg_sinclair::Config::with_defaults(4));
 }
 
-fn expiring_cluster() -> TestCluster<Coordinated<Bully>> {
-    let times = Some(ExpiringEntryDurations::for_message_delay(TICKS_PER_UNIT));
-    let election = bully::Config::plain(4, TICKS_PER_UNIT);
+fn expiring_cluster() -> TestCluster<CoordinatedLock<Bully>> {
+    let times = Some(LeaseDurations::for_message_delay(TICKS_PER_TIME_UNIT));
+    let election = bully::Config::with_defaults(4, TICKS_PER_TIME_UNIT);
     led_by_p4(coordinated::Config { election, entry_durations: times })
 }
 
-fn exited(cluster: &mut TestCluster<Coordinated<Bully>>) -> Vec<u32> {
+fn exited(cluster: &mut TestCluster<CoordinatedLock<Bully>>) -> Vec<u32> {
     processes_with(cluster, |event| *event == mutex_and_election::Event::Mutex(Event::Exited))
 }
 
 /// Crashes the leader and lets all others suspect it before any time passes. The function does not
 /// wait until the cluster is quiet: processes send renewals forever, so the wait would not end.
-fn crash_leader_at_once(cluster: &mut TestCluster<Coordinated<Bully>>) {
+fn crash_leader_at_once(cluster: &mut TestCluster<CoordinatedLock<Bully>>) {
     crash_and_suspect(cluster, 4);
     cluster.deliver_all(&mut SplitMix64(0));
     // P3 also sends an election message to P4, which is down. P3 wins only after its timer fires.
@@ -312,7 +314,7 @@ fn isolated_holder_exits_before_next_entry() {
     command_and_drain(&mut cluster, 2, ENTER);
     command_and_drain(&mut cluster, 3, ENTER);
     assert_eq!(entered_processes(&mut cluster), [2]);
-    cluster.report_verdict(p(4), p(2), Verdict::Suspect);
+    cluster.report_suspicion(p(4), p(2), PeerVerdict::Suspect);
     fire_and_drain(&mut cluster, 2, Timer::Renewal);
     assert_eq!(
         entered_processes(&mut cluster),
@@ -343,7 +345,7 @@ fn new_leader_waits_for_entries_of_suspects() {
     assert_eq!(entered_processes(&mut cluster), [1]);
     // P3 does not wait for P2, because P2 has reported that it is outside of the critical section.
     cluster.crash(p(2));
-    cluster.report_verdict(p(3), p(2), Verdict::Suspect);
+    cluster.report_suspicion(p(3), p(2), PeerVerdict::Suspect);
     assert!(!cluster.armed_timers().contains(&(p(3), Timer::Expiry)));
 }
 

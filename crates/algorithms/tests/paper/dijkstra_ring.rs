@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::hash::Hash;
 
-use tenure_algorithms::mutex::DijkstraRing;
+use tenure_algorithms::mutex::KStateTokenRing;
 use tenure_algorithms::mutex::dijkstra_ring::{Config, Message, State, Timer};
 use tenure_core::service::mutex::Command;
 use tenure_core::{ChannelOrder, EffectBuffer, Group, Input, ProcessId, Property, Protocol};
@@ -148,9 +148,9 @@ fn shared_reads_need_n_minus_one_states() {
 }
 
 /// The processes of the tested implementation, and the messages in flight on each link.
-type Ring = (Vec<DijkstraRing>, Vec<Vec<u32>>);
+type Ring = (Vec<KStateTokenRing>, Vec<Vec<u32>>);
 
-fn batch() -> EffectBuffer<DijkstraRing> {
+fn batch() -> EffectBuffer<KStateTokenRing> {
     EffectBuffer::default()
 }
 
@@ -159,7 +159,7 @@ fn ring(states: u32, start: &[u32]) -> Ring {
     let start = start.chunks(2).map(|it| State { own: it[0], left: it[1] }).collect();
     let config = Config { state_count: Some(states), initial_states: start, ..Config::default() };
     let boot =
-        |at| DijkstraRing::boot(Group::new(ProcessId(at), size), &config, None, &mut batch());
+        |at| KStateTokenRing::boot(Group::new(ProcessId(at), size), &config, None, &mut batch());
     ((0..size).map(boot).collect(), vec![Vec::new(); size as usize])
 }
 
@@ -171,7 +171,7 @@ fn possible_steps((processes, links): &Ring) -> Vec<(u32, Ring)> {
     let mut next = Vec::new();
     for at in 0..processes.len() {
         let number = u32::try_from(at).unwrap();
-        let mut happens = |choice: u32, input: Input<DijkstraRing>, links: &[Vec<u32>]| {
+        let mut happens = |choice: u32, input: Input<KStateTokenRing>, links: &[Vec<u32>]| {
             let (mut processes, mut links) = (processes.clone(), links.to_vec());
             let mut batch = batch();
             processes[at].step(input, &mut batch);
@@ -240,7 +240,8 @@ fn converges_from_any_start() {
         let mut any = || u32::try_from(rng.below(2 * size as usize)).unwrap();
         let start = (0..size).map(|_| State { own: any(), left: any() }).collect();
         let config = Config { initial_states: start, ..Config::default() };
-        let mut cluster = TestCluster::<DijkstraRing>::uniform(size, ChannelOrder::Fifo, config);
+        let mut cluster =
+            TestCluster::<KStateTokenRing>::with_same_config(size, ChannelOrder::Fifo, config);
         for _ in 0..400 * size {
             let (links, timers) = (cluster.links_in_use(), cluster.armed_timers());
             // Delivers messages more often than it fires timers, so that the number of messages in
@@ -269,20 +270,21 @@ fn converges_from_any_start() {
 fn several_may_be_inside_before_convergence() {
     let start = [State { own: 0, left: 1 }, State { own: 2, left: 0 }, State { own: 1, left: 2 }];
     let config = Config { initial_states: start.into(), ..Config::default() };
-    let mut cluster = TestCluster::<DijkstraRing>::uniform(3, ChannelOrder::Fifo, config);
+    let mut cluster =
+        TestCluster::<KStateTokenRing>::with_same_config(3, ChannelOrder::Fifo, config);
     (2..=3).for_each(|at| cluster.issue_command(p(at), Command::Enter));
     assert_eq!(entered(&mut cluster), [2, 3]);
 }
 
 #[test]
 fn converged_ring_tolerates_loss_and_duplication() {
-    let card = |size| <DijkstraRing as tenure_core::Algorithm>::card(&Config::default(), size);
+    let card = |size| <KStateTokenRing as tenure_core::Algorithm>::card(&Config::default(), size);
     assert!(!card(3).promises.contains(&Property::Fencing));
     for size in 1..=5_u32 {
         for seed in 0..200 {
             let plan = Plan::of(ChannelOrder::Fifo, &vec![3; size as usize]);
             let plan = plan.duplicating(3).losing(3).seeded(seed);
-            let outcome = run_as::<DijkstraRing>(&card(size), Config::default(), &plan);
+            let outcome = run_as::<KStateTokenRing>(&card(size), Config::default(), &plan);
             let outcome = outcome.unwrap_or_else(|error| panic!("{plan:?}: {error}"));
             assert!(outcome.bypass <= 1, "{plan:?}");
         }
@@ -292,7 +294,7 @@ fn converged_ring_tolerates_loss_and_duplication() {
 #[test]
 fn lost_state_is_repeated() {
     let mut cluster =
-        TestCluster::<DijkstraRing>::uniform(2, ChannelOrder::Fifo, Config::default());
+        TestCluster::<KStateTokenRing>::with_same_config(2, ChannelOrder::Fifo, Config::default());
     cluster.issue_command(p(2), Command::Enter);
     cluster.fire_timer(p(1), Timer::Pass);
     cluster.lose_oldest((p(1), p(2)));

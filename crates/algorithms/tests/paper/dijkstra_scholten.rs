@@ -4,10 +4,10 @@
 use tenure_algorithms::Variants;
 use tenure_algorithms::agreement::DijkstraScholten;
 use tenure_algorithms::agreement::dijkstra_scholten::{Config, Message, Timer, VariantId};
-use tenure_core::monitors::Quiescence;
+use tenure_core::monitors::NoFalseTermination;
 use tenure_core::service::termination::{Command, Event};
 use tenure_core::{ChannelOrder, Monitor, ProcessId};
-use tenure_trace::{ClusterEvent, SplitMix64, TestCluster};
+use tenure_trace::{ProcessEvent, SplitMix64, TestCluster};
 
 use crate::support::mutex::NONE;
 use crate::support::{p, pass_all, processes_with};
@@ -15,7 +15,7 @@ use crate::support::{p, pass_all, processes_with};
 /// Returns a cluster in which process *i* passes work to `shares[i]` of its successors.
 fn cluster(size: u32, shares: impl Into<Vec<u32>>) -> TestCluster<DijkstraScholten> {
     let config = Config { successor_counts: shares.into(), ..Config::default() };
-    TestCluster::uniform(size, ChannelOrder::Reordered, config)
+    TestCluster::with_same_config(size, ChannelOrder::Reordered, config)
 }
 
 fn finish_work(cluster: &mut TestCluster<DijkstraScholten>, at: u32, of: u32) {
@@ -30,15 +30,15 @@ fn ended(cluster: &mut TestCluster<DijkstraScholten>) -> Vec<u32> {
 /// schedule. Returns the number of reported terminations. A violation is returned as an error.
 fn run(size: u32, config: Config, roots: u32, seed: u64) -> Result<u32, String> {
     let mut cluster =
-        TestCluster::<DijkstraScholten>::uniform(size, ChannelOrder::Reordered, config);
+        TestCluster::<DijkstraScholten>::with_same_config(size, ChannelOrder::Reordered, config);
     for root in 1..=roots {
         cluster.issue_command(p(root), Command::Compute { generations: 4 });
     }
-    let (mut monitor, mut rng, mut ended) = (Quiescence::default(), SplitMix64(seed), 0);
+    let (mut monitor, mut rng, mut ended) = (NoFalseTermination::default(), SplitMix64(seed), 0);
     loop {
         for (at, seen) in cluster.take_events() {
             monitor.observe(at, seen.to_observation()).map_err(|violation| violation.message)?;
-            ended += u32::from(matches!(seen, ClusterEvent::Event(Event::Terminated)));
+            ended += u32::from(matches!(seen, ProcessEvent::Event(Event::Terminated)));
         }
         let (links, timers) = (cluster.links_in_use(), cluster.armed_timers());
         if links.is_empty() && timers.is_empty() {
@@ -115,7 +115,7 @@ fn process_may_rejoin_the_tree_elsewhere() {
     assert!(!engaged(&cluster));
     cluster.deliver_at((p(1), p(2)), 0);
     assert!(engaged(&cluster));
-    cluster.settle();
+    cluster.run_until_quiescent();
     assert_eq!(ended(&mut cluster), [1]);
 }
 

@@ -12,7 +12,11 @@ use crate::support::{command_and_settle, p};
 use tenure_trace::TestCluster;
 
 fn cluster(graph: Graph) -> TestCluster<DiningPhilosophers> {
-    TestCluster::uniform(graph.vertex_count(), ChannelOrder::Reordered, Config::with_graph(graph))
+    TestCluster::with_same_config(
+        graph.vertex_count(),
+        ChannelOrder::Reordered,
+        Config::with_graph(graph),
+    )
 }
 
 fn run(config: Config, times: u32, seed: u64) -> Result<Outcome, String> {
@@ -62,7 +66,7 @@ fn processes_without_common_edge_are_inside_together() {
     }
     assert_eq!(entered(&mut cluster), [1, 3, 5]);
     (1..=3).for_each(|half| cluster.issue_command(p(2 * half), Command::Enter));
-    cluster.settle();
+    cluster.run_until_quiescent();
     assert_eq!(entered(&mut cluster), NONE);
     for at in [1, 3, 5] {
         command_and_settle(&mut cluster, at, Command::Exit);
@@ -98,7 +102,7 @@ fn bypass_ends_when_the_request_arrives() {
         cluster.issue_command(p(1), Command::Exit);
     }
     assert_eq!(entered(&mut cluster), [1; 5]);
-    cluster.settle();
+    cluster.run_until_quiescent();
     command_and_settle(&mut cluster, 1, Command::Enter);
     assert_eq!(entered(&mut cluster), [2]);
 }
@@ -110,7 +114,7 @@ fn card_names_the_graph_and_its_largest_degree() {
     assert_eq!(card.promises, [Property::LocalMutualExclusion, Property::StarvationFreedom]);
     assert_eq!((card.messages.least, card.messages.most), (0, Some(8)));
     assert_eq!(card.conflict_graph().map(|graph| graph.degree(ProcessId(0))), Some(4));
-    assert_eq!((card.most_inside(), card.is_fenced()), (5, false));
+    assert_eq!((card.max_inside(), card.is_fenced()), (5, false));
 }
 
 /// If the initial forks form a cycle of precedence, the philosophers may deadlock. The algorithm

@@ -3,15 +3,15 @@
 use tenure_algorithms::Variants;
 use tenure_algorithms::agreement::DisseminationBarrier;
 use tenure_algorithms::agreement::dissemination_barrier::{Message, VariantId};
-use tenure_core::monitors::AllArrive;
+use tenure_core::monitors::NoEarlyDeparture;
 use tenure_core::service::barrier::{Command, Event};
 use tenure_core::{ChannelOrder, Monitor};
-use tenure_trace::{ClusterEvent, SplitMix64, TestCluster};
+use tenure_trace::{ProcessEvent, SplitMix64, TestCluster};
 
 use crate::support::{events, p};
 
 fn cluster(size: u32) -> TestCluster<DisseminationBarrier> {
-    TestCluster::uniform(size, ChannelOrder::Reordered, Variants::none())
+    TestCluster::with_same_config(size, ChannelOrder::Reordered, Variants::none())
 }
 
 /// Returns the processes that left the barrier, each with the round that it left.
@@ -29,15 +29,18 @@ fn run(
     one_in: usize,
     seed: u64,
 ) -> Result<bool, String> {
-    let mut cluster =
-        TestCluster::<DisseminationBarrier>::uniform(size, ChannelOrder::Reordered, variants);
-    let mut monitor = AllArrive::new(size);
+    let mut cluster = TestCluster::<DisseminationBarrier>::with_same_config(
+        size,
+        ChannelOrder::Reordered,
+        variants,
+    );
+    let mut monitor = NoEarlyDeparture::new(size);
     let mut rng = SplitMix64(seed);
     let mut open: Vec<u32> = vec![rounds; size as usize];
     let mut waits = vec![false; size as usize];
     loop {
         for (at, seen) in cluster.take_events() {
-            waits[at.index()] = matches!(seen, ClusterEvent::Command(_));
+            waits[at.index()] = matches!(seen, ProcessEvent::Command(_));
             monitor.observe(at, seen.to_observation()).map_err(|violation| violation.message)?;
         }
         let able = |at: &usize| open[*at] > 0 && !waits[*at];

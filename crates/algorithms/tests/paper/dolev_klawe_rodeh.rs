@@ -21,7 +21,8 @@ fn ring(ids: &[u32]) -> Config {
 /// without the announcement, and the process that announces.
 fn run(ids: &[u32], seed: u64) -> (u32, u64, ProcessId) {
     let size = ids.len() as u32;
-    let mut cluster = TestCluster::<DolevKlaweRodeh>::uniform(size, ChannelOrder::Fifo, ring(ids));
+    let mut cluster =
+        TestCluster::<DolevKlaweRodeh>::with_same_config(size, ChannelOrder::Fifo, ring(ids));
     all_processes(size).into_iter().for_each(|at| cluster.issue_command(at, Command::Elect));
     let (mut phases, mut detector) = (0, None);
     let mut rng = SplitMix64(seed);
@@ -85,7 +86,7 @@ fn local_maxima_survive_a_phase() {
         let highest = |at: usize| ids[at] > ids[(at + 1) % 9] && ids[at] > ids[(at + 8) % 9];
         let maxima = (0..9).filter(|at| highest(*at)).count();
         let mut cluster =
-            TestCluster::<DolevKlaweRodeh>::uniform(9, ChannelOrder::Fifo, ring(&ids));
+            TestCluster::<DolevKlaweRodeh>::with_same_config(9, ChannelOrder::Fifo, ring(&ids));
         all_processes(9).into_iter().for_each(|at| cluster.issue_command(at, Command::Elect));
         let mut survivors = std::collections::BTreeSet::new();
         while let Some(link) = cluster.links_in_use().first().copied() {

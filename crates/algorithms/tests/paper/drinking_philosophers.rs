@@ -12,7 +12,11 @@ use crate::support::{command_and_settle, p, processes_with, sessions};
 use tenure_trace::TestCluster;
 
 fn cluster(graph: Graph) -> TestCluster<DrinkingPhilosophers> {
-    TestCluster::uniform(graph.vertex_count(), ChannelOrder::Reordered, Config::with_graph(graph))
+    TestCluster::with_same_config(
+        graph.vertex_count(),
+        ChannelOrder::Reordered,
+        Config::with_graph(graph),
+    )
 }
 
 fn thirst(cluster: &mut TestCluster<DrinkingPhilosophers>, at: u32, peers: &[u32]) {

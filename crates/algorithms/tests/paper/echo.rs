@@ -7,13 +7,13 @@ use tenure_algorithms::agreement::echo::{Config, VariantId};
 use tenure_core::monitors::{AllReached, WaveTree};
 use tenure_core::service::wave::{Command, Event};
 use tenure_core::{ChannelOrder, Graph, Monitor, ProcessId};
-use tenure_trace::{ClusterEvent, SplitMix64, TestCluster};
+use tenure_trace::{ProcessEvent, SplitMix64, TestCluster};
 
 use crate::support::graphs::connected_graphs;
 use crate::support::{events, p, pass_all};
 
 fn cluster(config: Config) -> TestCluster<Echo> {
-    TestCluster::uniform(config.graph.vertex_count(), ChannelOrder::Reordered, config)
+    TestCluster::with_same_config(config.graph.vertex_count(), ChannelOrder::Reordered, config)
 }
 
 /// Starts waves at `initiators` and delivers messages in random order until none is in flight.
@@ -36,7 +36,7 @@ fn explore(
         {
             verdict.map_err(|violation| violation.message)?;
         }
-        if matches!(seen, ClusterEvent::Event(Event::Returned { .. })) {
+        if matches!(seen, ProcessEvent::Event(Event::Returned { .. })) {
             returned.push(at);
         }
     }

@@ -7,7 +7,7 @@ use tenure_algorithms::election::echo_election::{Config, VariantId};
 use tenure_core::monitors::{LeaderScope, OneLeader};
 use tenure_core::service::election::{Command, Event};
 use tenure_core::{ChannelOrder, Graph, Monitor, ProcessId, Term};
-use tenure_trace::{ClusterEvent, SplitMix64, TestCluster};
+use tenure_trace::{ProcessEvent, SplitMix64, TestCluster};
 
 use crate::support::election::{all_processes, beliefs, elect, subsets, unchecked_beliefs};
 use crate::support::graphs::connected_graphs;
@@ -65,7 +65,7 @@ fn duplicates_do_not_change_the_leader() {
 
 #[test]
 fn reached_process_does_not_start() {
-    let mut cluster = TestCluster::<EchoElection>::uniform(
+    let mut cluster = TestCluster::<EchoElection>::with_same_config(
         3,
         ChannelOrder::Fifo,
         Config::with_graph(Graph::ring(3)),
@@ -90,7 +90,7 @@ fn later_election_has_a_later_term_and_one_leader_at_a_time() {
         let term = Term { number: 1, leader: p(4) };
         let elected = Event::Elected { leader: p(4), term };
         monitor
-            .observe(p(4), ClusterEvent::<EchoElection>::Event(elected).to_observation())
+            .observe(p(4), ProcessEvent::<EchoElection>::Event(elected).to_observation())
             .unwrap();
         cluster.issue_command(p(1), Command::Elect);
         cluster.deliver_all(&mut SplitMix64(seed));
@@ -98,11 +98,11 @@ fn later_election_has_a_later_term_and_one_leader_at_a_time() {
         for (at, seen) in cluster.take_events() {
             monitor.observe(at, seen.to_observation()).unwrap();
             match seen {
-                ClusterEvent::Event(Event::Deposed { term: old }) => {
+                ProcessEvent::Event(Event::Deposed { term: old }) => {
                     assert_eq!(old, term);
                     deposed += 1;
                 }
-                ClusterEvent::Event(Event::Elected { term, .. }) => {
+                ProcessEvent::Event(Event::Elected { term, .. }) => {
                     leaders[at.index()] = Some(term);
                 }
                 _ => {}
@@ -118,7 +118,8 @@ fn each_mistake_is_caught() {
     let run = |switch, initiators: &[ProcessId], seed| {
         let variants = Variants::none().with(switch);
         let config = Config { variants, ..Config::with_graph(Graph::ring(4)) };
-        let mut cluster = TestCluster::<EchoElection>::uniform(4, ChannelOrder::Reordered, config);
+        let mut cluster =
+            TestCluster::<EchoElection>::with_same_config(4, ChannelOrder::Reordered, config);
         initiators.iter().for_each(|at| cluster.issue_command(*at, Command::Elect));
         cluster.deliver_all(&mut SplitMix64(seed));
         let leads = |(at, event): &(u32, Event)| match event {

@@ -21,7 +21,7 @@ fn with(switch: VariantId) -> Config {
 /// Returns a cluster with a deadlock. Every process holds its first lock and has requested its
 /// second lock. The second lock of a process is the first lock of the next process.
 fn all_hold_one(size: u32, config: Config) -> TestCluster<EdgeChasing> {
-    let mut cluster = TestCluster::uniform(size, ChannelOrder::Fifo, config);
+    let mut cluster = TestCluster::with_same_config(size, ChannelOrder::Fifo, config);
     for number in 1..=size {
         cluster.issue_command(p(number), Command::Enter);
     }
@@ -81,7 +81,7 @@ fn cycle_persists_without_detection() {
 /// there is no cycle, and P1's probe must not return.
 #[test]
 fn no_probe_returns_without_a_cycle() {
-    let mut cluster = TestCluster::<EdgeChasing>::uniform(4, ChannelOrder::Fifo, plain());
+    let mut cluster = TestCluster::<EdgeChasing>::with_same_config(4, ChannelOrder::Fifo, plain());
     command_and_drain(&mut cluster, 4, Command::Enter);
     cluster.issue_command(p(4), Command::Exit);
     cluster.deliver_at((p(4), p(1)), 0);
@@ -100,19 +100,23 @@ fn duplicate_edge_is_probed_once() {
     pass_all(&mut cluster, &[(1, 2), (2, 1)]);
     let message = cluster.messages_on_link((p(2), p(1)))[0].clone();
     cluster.deliver_at((p(2), p(1)), 0);
-    cluster.deliver_injected(p(2), p(1), message);
+    cluster.inject_and_deliver(p(2), p(1), message);
     assert_eq!(cluster.sent_count("probe"), 1);
 }
 
 #[test]
 fn uncontended_entry_costs_six_messages() {
     for (number, messages) in [(1, 3), (2, 3), (3, 3), (4, 6), (5, 6)] {
-        let mut cluster = TestCluster::<EdgeChasing>::uniform(5, ChannelOrder::Fifo, plain());
+        let mut cluster =
+            TestCluster::<EdgeChasing>::with_same_config(5, ChannelOrder::Fifo, plain());
         assert_eq!(enter_and_exit(&mut cluster, number), messages, "P{number}");
         assert_eq!(cluster.sent_count("wait") + cluster.sent_count("probe"), 0);
     }
     assert_eq!(
-        enter_and_exit(&mut TestCluster::<EdgeChasing>::uniform(1, ChannelOrder::Fifo, plain()), 1),
+        enter_and_exit(
+            &mut TestCluster::<EdgeChasing>::with_same_config(1, ChannelOrder::Fifo, plain()),
+            1
+        ),
         0
     );
 }
@@ -121,7 +125,7 @@ fn uncontended_entry_costs_six_messages() {
 /// has its own manager, which assigns fences.
 #[test]
 fn fences_increase_across_locks() {
-    let mut cluster = TestCluster::<EdgeChasing>::uniform(4, ChannelOrder::Fifo, plain());
+    let mut cluster = TestCluster::<EdgeChasing>::with_same_config(4, ChannelOrder::Fifo, plain());
     let mut seen = Vec::new();
     for number in [1, 1, 2, 3, 4, 2, 2, 1] {
         command_and_drain(&mut cluster, number, Command::Enter);
@@ -151,7 +155,7 @@ fn aborted_late(config: Config) -> TestCluster<EdgeChasing> {
     cluster.issue_command(p(1), Command::Exit);
     pass_all(&mut cluster, &[(1, 2), (2, 1)]);
     assert_eq!(cluster.process(p(2)).unwrap().attempt_count(), 2);
-    cluster.deliver_injected(p(1), p(2), Message::Abort { number: 1 });
+    cluster.inject_and_deliver(p(1), p(2), Message::Abort { number: 1 });
     cluster
 }
 
@@ -167,7 +171,7 @@ fn unnumbered_late_abort_is_a_phantom_deadlock() {
 
 #[test]
 fn process_with_fewer_entries_is_spared() {
-    let mut cluster = TestCluster::<EdgeChasing>::uniform(2, ChannelOrder::Fifo, plain());
+    let mut cluster = TestCluster::<EdgeChasing>::with_same_config(2, ChannelOrder::Fifo, plain());
     enter_and_exit(&mut cluster, 1);
     cluster.issue_command(p(1), Command::Enter);
     cluster.issue_command(p(2), Command::Enter);

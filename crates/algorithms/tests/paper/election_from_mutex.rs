@@ -69,8 +69,11 @@ fn election_costs_one_entry_and_an_announcement() {
 #[test]
 fn next_candidate_follows_in_higher_term() {
     let config = ricart_agrawala::Config::default();
-    let mut cluster =
-        TestCluster::<ElectionFromMutex<RicartAgrawala>>::uniform(3, ChannelOrder::Fifo, config);
+    let mut cluster = TestCluster::<ElectionFromMutex<RicartAgrawala>>::with_same_config(
+        3,
+        ChannelOrder::Fifo,
+        config,
+    );
     all_processes(3).into_iter().for_each(|at| cluster.issue_command(at, Command::Elect));
     cluster.deliver_all(&mut SplitMix64(1));
     let (mut terms, mut leaders) = (Vec::new(), Vec::new());
@@ -93,8 +96,11 @@ fn next_candidate_follows_in_higher_term() {
 #[test]
 fn overtaken_announcement_is_ignored() {
     let config = central::Config::default();
-    let mut cluster =
-        TestCluster::<ElectionFromMutex<Central>>::uniform(3, ChannelOrder::Reordered, config);
+    let mut cluster = TestCluster::<ElectionFromMutex<Central>>::with_same_config(
+        3,
+        ChannelOrder::Reordered,
+        config,
+    );
     cluster.issue_command(p(1), Command::Elect);
     cluster.issue_command(p(2), Command::Elect);
     let link = (p(1), p(3));
@@ -104,7 +110,7 @@ fn overtaken_announcement_is_ignored() {
     cluster.deliver_all(&mut SplitMix64(1));
     cluster.issue_command(p(1), Command::Resign);
     cluster.deliver_all(&mut SplitMix64(1));
-    cluster.deliver_injected(p(1), p(3), late);
+    cluster.inject_and_deliver(p(1), p(3), late);
     assert_eq!(beliefs(&mut cluster)[2], Some(p(2)));
 }
 

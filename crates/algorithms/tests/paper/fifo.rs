@@ -1,6 +1,6 @@
 //! A reliable FIFO channel over an unreliable one.
 
-use tenure_algorithms::channel::{Fifo, fifo};
+use tenure_algorithms::channel::{FifoChannel, fifo};
 use tenure_algorithms::mutex::{Central, Lamport, central, lamport};
 use tenure_core::service::mutex::Command;
 use tenure_core::{Algorithm, ChannelOrder, Layer};
@@ -13,8 +13,8 @@ fn config(window: u32) -> fifo::Config<lamport::Config> {
     fifo::Config { window, ..fifo::Config::with_inner_config(lamport::Config::default()) }
 }
 
-fn central(size: u32) -> TestCluster<Fifo<Central>> {
-    TestCluster::uniform(
+fn central(size: u32) -> TestCluster<FifoChannel<Central>> {
+    TestCluster::with_same_config(
         size,
         ChannelOrder::Reordered,
         fifo::Config::with_inner_config(central::Config::default()),
@@ -25,7 +25,7 @@ fn central(size: u32) -> TestCluster<Fifo<Central>> {
 /// duplicated. Without the channel, each of these faults breaks the lock.
 fn check_over_any_channel(window: u32) {
     let plan = Plan::of(ChannelOrder::Reordered, &[2; 3]).duplicating(10).losing(10);
-    check_seeds::<Fifo<Lamport>>(&config(window), &plan, 300);
+    check_seeds::<FifoChannel<Lamport>>(&config(window), &plan, 300);
 }
 
 #[test]
@@ -46,8 +46,11 @@ fn lamport_works_with_window_of_two() {
 #[test]
 fn counts_messages_of_the_inner_protocol() {
     for seed in 0..200 {
-        let mut cluster =
-            TestCluster::<Fifo<Lamport>>::uniform(3, ChannelOrder::Reordered, config(64));
+        let mut cluster = TestCluster::<FifoChannel<Lamport>>::with_same_config(
+            3,
+            ChannelOrder::Reordered,
+            config(64),
+        );
         let mut rng = SplitMix64(seed);
         for at in 1..=3 {
             cluster.issue_command(p(at), Command::Enter);
@@ -77,7 +80,7 @@ fn lost_messages_are_repeated_until_acknowledged() {
         let (at, timer) = cluster.next_timer().expect("a message is not acknowledged");
         cluster.fire_timer(at, timer);
     }
-    cluster.settle();
+    cluster.run_until_quiescent();
     assert_eq!((entered(&mut cluster), cluster.sent_count("repeat")), (vec![2], 3));
     assert_eq!(cluster.armed_timers(), []);
 }
@@ -89,7 +92,7 @@ fn a_gap_is_never_skipped() {
     cluster.lose_oldest((p(2), p(1)));
     restart(&mut cluster, 1);
     assert_eq!(entered(&mut cluster), NONE);
-    cluster.settle();
+    cluster.run_until_quiescent();
     assert_eq!(entered(&mut cluster), [2]);
 }
 
@@ -121,7 +124,8 @@ fn messages_of_old_session_are_ignored() {
 fn window_limits_messages_in_flight() {
     let config =
         fifo::Config { window: 2, ..fifo::Config::with_inner_config(central::Config::default()) };
-    let mut cluster = TestCluster::<Fifo<Central>>::uniform(2, ChannelOrder::Reordered, config);
+    let mut cluster =
+        TestCluster::<FifoChannel<Central>>::with_same_config(2, ChannelOrder::Reordered, config);
     // P2 enters and exits twice. Only its last release is still in flight.
     for _ in 0..2 {
         cluster.issue_command(p(2), Command::Enter);
@@ -136,7 +140,7 @@ fn window_limits_messages_in_flight() {
 
 #[test]
 fn card_assumes_no_channel_properties() {
-    let card = Fifo::<Lamport>::card(&config(64), 3);
+    let card = FifoChannel::<Lamport>::card(&config(64), 3);
     assert_eq!((card.name.as_str(), card.order), ("fifo:lamport", ChannelOrder::Reordered));
     assert!(card.faults.loss && card.faults.duplication);
 }

@@ -16,7 +16,7 @@ use crate::support::p;
 fn cost(graph: &Graph) -> u64 {
     let all = || (0..graph.vertex_count()).map(ProcessId);
     let pairs = all().flat_map(|one| all().map(move |other| (one, other)));
-    let longest = pairs.filter_map(|(one, other)| graph.distance(one, other)).max().unwrap();
+    let longest = pairs.filter_map(|(one, other)| graph.hop_distance(one, other)).max().unwrap();
     2 * graph.edge_count() as u64 * u64::from(longest)
 }
 
@@ -55,7 +55,7 @@ fn second_election_may_overlap_the_first() {
     for seed in 0..300 {
         let config = Config::with_graph(Graph::line(4));
         let mut cluster =
-            TestCluster::<FloodingElection>::uniform(4, ChannelOrder::Reordered, config);
+            TestCluster::<FloodingElection>::with_same_config(4, ChannelOrder::Reordered, config);
         cluster.issue_command(p(1), Command::Elect);
         let mut rng = SplitMix64(seed);
         let mut again = false;
@@ -83,9 +83,9 @@ fn rank_travels_one_hop_per_round() {
         let config = Config { variants, ..Config::with_graph(Graph::line(size)) };
         let all = all_processes(size);
         let mut cluster =
-            TestCluster::<FloodingElection>::uniform(size, ChannelOrder::Fifo, config);
+            TestCluster::<FloodingElection>::with_same_config(size, ChannelOrder::Fifo, config);
         all.iter().for_each(|at| cluster.issue_command(*at, Command::Elect));
-        cluster.settle();
+        cluster.run_until_quiescent();
         let mut expected = vec![Some(p(size)); size as usize];
         expected[0] = Some(p(size - 1));
         assert_eq!(unchecked_beliefs(&mut cluster), expected, "one end does not know the other");
@@ -100,7 +100,7 @@ fn each_mistake_is_caught() {
             ..Config::with_graph(Graph::ring(4))
         };
         let mut cluster =
-            TestCluster::<FloodingElection>::uniform(4, ChannelOrder::Reordered, config);
+            TestCluster::<FloodingElection>::with_same_config(4, ChannelOrder::Reordered, config);
         cluster.issue_command(p(1), Command::Elect);
         cluster.deliver_all(&mut SplitMix64(seed));
         unchecked_beliefs(&mut cluster)

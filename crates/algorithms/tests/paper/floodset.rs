@@ -23,7 +23,8 @@ fn config(crashes: Option<u32>, switch: Option<VariantId>) -> Config {
 /// Lets each process propose its own number, and runs the algorithm for `size` rounds with the
 /// given crashes. Returns the decisions and the number of messages.
 fn run(size: u32, config: Config, crashes: &[Crash]) -> (Vec<(u32, u64)>, u64) {
-    let mut cluster = TestCluster::<FloodSet>::uniform(size, ChannelOrder::Reordered, config);
+    let mut cluster =
+        TestCluster::<FloodSet>::with_same_config(size, ChannelOrder::Reordered, config);
     (1..=size).for_each(|at| propose(&mut cluster, at));
     for round in 1..=size {
         end_round(&mut cluster, round, crashes);
@@ -106,8 +107,11 @@ fn card_bounds_the_messages_of_any_proposals() {
         for (size, tolerated) in [(1, 0), (2, 0), (3, 0), (3, 1), (4, 2), (6, 4)] {
             let config = config(Some(tolerated), switch);
             let sent = |initiators: u32| {
-                let mut cluster =
-                    TestCluster::<FloodSet>::uniform(size, ChannelOrder::Reordered, config);
+                let mut cluster = TestCluster::<FloodSet>::with_same_config(
+                    size,
+                    ChannelOrder::Reordered,
+                    config,
+                );
                 (1..=initiators).for_each(|at| propose(&mut cluster, at));
                 (1..=size).for_each(|round| end_round(&mut cluster, round, &[]));
                 cluster.total_sent()
@@ -120,8 +124,11 @@ fn card_bounds_the_messages_of_any_proposals() {
 
 #[test]
 fn process_without_proposal_joins_and_decides() {
-    let mut cluster =
-        TestCluster::<FloodSet>::uniform(3, ChannelOrder::Reordered, config(Some(1), None));
+    let mut cluster = TestCluster::<FloodSet>::with_same_config(
+        3,
+        ChannelOrder::Reordered,
+        config(Some(1), None),
+    );
     propose(&mut cluster, 2);
     for round in 1..=3 {
         end_round(&mut cluster, round, &[]);

@@ -20,7 +20,7 @@ fn ring(ids: &[u32]) -> Config {
 /// Starts all processes at the same time. Returns, for each phase, the number of hops of all bids.
 fn by_phase(ids: &[u32], order: ChannelOrder, seed: u64) -> Vec<u64> {
     let size = ids.len() as u32;
-    let mut cluster = TestCluster::<Franklin>::uniform(size, order, ring(ids));
+    let mut cluster = TestCluster::<Franklin>::with_same_config(size, order, ring(ids));
     all_processes(size).into_iter().for_each(|at| cluster.issue_command(at, Command::Elect));
     let mut bids = vec![0; 8];
     let mut rng = SplitMix64(seed);

@@ -169,7 +169,7 @@ fn larger_end_of_the_last_core_leads() {
 #[test]
 fn fragment_of_lower_level_is_absorbed() {
     let line = graph(3, &[(1, 2, 1), (2, 3, 2)]);
-    let mut cluster = Cluster::uniform(3, ChannelOrder::Fifo, on(&line));
+    let mut cluster = Cluster::with_same_config(3, ChannelOrder::Fifo, on(&line));
     cluster.issue_command(p(1), Command::Elect);
     pass_all(&mut cluster, &[(1, 2), (2, 1), (1, 2)]);
     assert_eq!(cluster.process(p(2)).map(GallagerHumbletSpira::fragment_level), Some(1));
@@ -190,7 +190,7 @@ fn fragment_of_lower_level_is_absorbed() {
 #[test]
 fn fragment_of_same_level_waits_for_the_same_edge() {
     let line = graph(3, &[(1, 2, 1), (2, 3, 2)]);
-    let mut cluster = Cluster::uniform(3, ChannelOrder::Fifo, on(&line));
+    let mut cluster = Cluster::with_same_config(3, ChannelOrder::Fifo, on(&line));
     cluster.issue_command(p(3), Command::Elect);
     cluster.deliver_at((p(3), p(2)), 0);
     let second = cluster.process(p(2)).expect("no process crashes");
@@ -219,7 +219,7 @@ fn single_process_leads_and_repeated_request_is_free() {
 fn is_caught(config: &Config, order: ChannelOrder) -> bool {
     let size = config.graph.vertex_count();
     (0..400).any(|seed| {
-        let mut cluster = Cluster::uniform(size, order, config.clone());
+        let mut cluster = Cluster::with_same_config(size, order, config.clone());
         let mut rng = SplitMix64(seed);
         let starts = |_: &ProcessId| rng.one_in(2);
         let initiators: Vec<ProcessId> = all_processes(size).into_iter().filter(starts).collect();

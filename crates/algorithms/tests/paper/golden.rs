@@ -7,17 +7,17 @@ use std::fs;
 use std::sync::Arc;
 
 use tenure_algorithms::catalogue::{self, AlgorithmVisitor, Parameters};
-use tenure_algorithms::channel::{Fifo, fifo};
-use tenure_algorithms::compose::{Coordinated, NamedLocks};
+use tenure_algorithms::channel::{FifoChannel, fifo};
+use tenure_algorithms::compose::{CoordinatedLock, NamedLocks};
 use tenure_algorithms::election::{Bully, bully};
 use tenure_algorithms::mutex::dijkstra_ring::State;
-use tenure_algorithms::mutex::{Central, DijkstraRing, central, dijkstra_ring};
+use tenure_algorithms::mutex::{Central, KStateTokenRing, central, dijkstra_ring};
 use tenure_core::quorum::QuorumKind;
 use tenure_core::tree::TreeShape;
 use tenure_core::{
-    Agreement, Algorithm, Delay, Election, Graph, Group, Mutex, Protocol, Rank, TICKS_PER_UNIT,
+    Agreement, Algorithm, Delay, Election, Graph, Group, Mutex, Protocol, Rank, TICKS_PER_TIME_UNIT,
 };
-use tenure_trace::golden;
+use tenure_trace::run_golden_scripts;
 
 use crate::support::election::ranks;
 use crate::support::p;
@@ -85,7 +85,7 @@ impl Story<'_> {
     /// algorithm and of a variant, this variant is switched on. Some stories need particular
     /// parameters, which this function lists. All other parameters have their default values.
     fn parameters(self, size: u32) -> Parameters {
-        let mut it = Parameters::plain(size);
+        let mut it = Parameters::with_defaults(size);
         let variants = |names: &[&str]| names.iter().copied().map(String::from).collect();
         match self.folder {
             "central" => it.coordinator = p(5),
@@ -119,7 +119,7 @@ impl Story<'_> {
     }
 
     fn check<P: Protocol<Command: tenure_trace::ServiceCommand>>(self) {
-        golden::<P>(format!("golden/{}", self.folder), |group| {
+        run_golden_scripts::<P>(format!("golden/{}", self.folder), |group| {
             let config = catalogue::visit(self.name, &self.parameters(group.size()), Configure);
             *config.unwrap().downcast().expect("the type of a name depends on no group size")
         });
@@ -170,26 +170,28 @@ fn dijkstra_ring_from_any_start() {
         initial_states: start.into(),
         ..dijkstra_ring::Config::default()
     };
-    golden::<DijkstraRing>("golden/dijkstra_ring", config);
+    run_golden_scripts::<KStateTokenRing>("golden/dijkstra_ring", config);
 }
 
 #[test]
 fn coordinated() {
-    let config = |group: Group| bully::Config::plain(group.size(), TICKS_PER_UNIT).into();
-    golden::<Coordinated<Bully>>("golden/coordinated", config);
+    let config =
+        |group: Group| bully::Config::with_defaults(group.size(), TICKS_PER_TIME_UNIT).into();
+    run_golden_scripts::<CoordinatedLock<Bully>>("golden/coordinated", config);
 }
 
 #[test]
 fn named() {
-    let config = |group: Group| bully::Config::plain(group.size(), TICKS_PER_UNIT).into();
-    golden::<NamedLocks<Bully>>("golden/named", config);
+    let config =
+        |group: Group| bully::Config::with_defaults(group.size(), TICKS_PER_TIME_UNIT).into();
+    run_golden_scripts::<NamedLocks<Bully>>("golden/named", config);
 }
 
 #[test]
 fn fifo() {
     let config = |_: Group| fifo::Config {
-        resend_timeout: Delay::units(3),
+        resend_timeout: Delay::time_units(3),
         ..fifo::Config::with_inner_config(central::Config::default())
     };
-    golden::<Fifo<Central>>("golden/fifo", config);
+    run_golden_scripts::<FifoChannel<Central>>("golden/fifo", config);
 }

@@ -2,7 +2,7 @@
 //! 43(2), 1996.
 
 use tenure_algorithms::detector::heartbeat::{Config, Timer};
-use tenure_core::{Delay, Input, LocalTime, TimerChange, Verdict};
+use tenure_core::{Delay, Input, LocalTime, PeerVerdict, TimerChange};
 
 use crate::support::detector::DetectorHarness;
 use crate::support::p;
@@ -34,12 +34,12 @@ fn completeness_silent_peer_is_suspected_once() {
 fn completeness_silent_peer_is_suspected_after_restart() {
     let mut one = one();
     one.time_out(p(2));
-    one.step(Input::Suspicion { peer: p(2), verdict: Verdict::Suspect });
-    one.step(Input::Suspicion { peer: p(2), verdict: Verdict::Trust });
+    one.step(Input::Suspicion { peer: p(2), verdict: PeerVerdict::Suspect });
+    one.step(Input::Suspicion { peer: p(2), verdict: PeerVerdict::Trust });
     assert_eq!(one.verdicts(), [], "external verdicts are not reported back");
     assert_eq!(one.timeout_of(p(2)), Some(Delay::ticks(Config::default().initial_timeout)));
     one.time_out(p(2));
-    assert_eq!(one.verdicts(), [(p(2), Verdict::Suspect)]);
+    assert_eq!(one.verdicts(), [(p(2), PeerVerdict::Suspect)]);
 }
 
 #[test]
@@ -49,7 +49,7 @@ fn accuracy_false_suspicion_lengthens_timeout() {
     for mistakes in 1..=100 {
         one.time_out(p(2));
         one.heartbeat_from(p(2));
-        assert_eq!(one.verdicts(), [(p(2), Verdict::Trust)]);
+        assert_eq!(one.verdicts(), [(p(2), PeerVerdict::Trust)]);
         let timeout =
             (config.initial_timeout + mistakes * config.increment).min(config.max_timeout);
         assert_eq!(one.timeout_of(p(2)), Some(Delay::ticks(timeout)));
@@ -65,7 +65,7 @@ fn accuracy_false_suspicion_lengthens_timeout() {
 #[test]
 fn paused_process_suspects_no_peer() {
     let mut one = one();
-    one.batch.environment.0 = LocalTime::ZERO + Delay::units(10_000).max;
+    one.batch.environment.0 = LocalTime::ZERO + Delay::time_units(10_000).max;
     one.step(Input::Timer(Timer::Beat));
     assert!(one.timeout_of(p(2)).is_some() && one.timeout_of(p(3)).is_some());
     one.batch.environment.0 = one.batch.environment.0 + Config::default().period.max;
@@ -76,6 +76,6 @@ fn paused_process_suspects_no_peer() {
 #[test]
 #[should_panic(expected = "longer than the period")]
 fn rejects_timeout_below_period() {
-    let config = Config { initial_timeout: Delay::units(1).max, ..Config::default() };
+    let config = Config { initial_timeout: Delay::time_units(1).max, ..Config::default() };
     DetectorHarness::new(&config);
 }

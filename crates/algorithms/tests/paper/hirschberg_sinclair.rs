@@ -17,7 +17,7 @@ fn ring(ids: &[u32]) -> Config {
 }
 
 fn cluster(ids: &[u32]) -> TestCluster<HirschbergSinclair> {
-    TestCluster::uniform(ids.len() as u32, ChannelOrder::Fifo, ring(ids))
+    TestCluster::with_same_config(ids.len() as u32, ChannelOrder::Fifo, ring(ids))
 }
 
 /// Starts all processes at the same time. Returns the numbers of messages and of candidates in each
@@ -94,7 +94,7 @@ fn candidates_decrease_as_neighbourhoods_grow() {
 fn card_is_below_the_bound_of_the_paper() {
     for size in 2..=1024_u32 {
         let (n, log) = (u64::from(size), u64::from(size.next_power_of_two().ilog2()));
-        let most = HirschbergSinclair::card(&Config::plain(size), size).messages.most;
+        let most = HirschbergSinclair::card(&Config::with_defaults(size), size).messages.most;
         assert!(most.is_some_and(|most| most < 8 * n * (log + 2) + 5 * n), "{size}: {most:?}");
     }
 }
@@ -211,7 +211,7 @@ fn duplicate_announcement_is_reported_once() {
 #[test]
 fn card_matches_the_count_of_the_paper() {
     let bounds = |size| {
-        let cost = HirschbergSinclair::card(&Config::plain(size), size).messages;
+        let cost = HirschbergSinclair::card(&Config::with_defaults(size), size).messages;
         (cost.least, cost.most)
     };
     assert_eq!(bounds(1), (0, Some(0)));

@@ -4,50 +4,52 @@
 use std::collections::BTreeSet;
 
 use tenure_algorithms::Variants;
-use tenure_algorithms::election::Invitation;
+use tenure_algorithms::election::InvitationElection;
 use tenure_algorithms::election::invitation::{Config, VariantId};
 use tenure_core::monitors::{IncreasingOwnTerms, OneLeaderPerGroup};
 use tenure_core::service::election::{Command, Event};
-use tenure_core::{Algorithm, ChannelOrder, Monitor, ProcessId, Property, TICKS_PER_UNIT, Verdict};
+use tenure_core::{
+    Algorithm, ChannelOrder, Monitor, PeerVerdict, ProcessId, Property, TICKS_PER_TIME_UNIT,
+};
 
 use crate::support::election::{Beliefs, all_processes, process_with_id, ranks, unchecked_beliefs};
 use crate::support::{
     command_and_drain, command_and_settle, crash_and_suspect, p, permutations, recover_and_trust,
 };
-use tenure_trace::{ClusterEvent, SplitMix64, TestCluster};
+use tenure_trace::{ProcessEvent, SplitMix64, TestCluster};
 
 fn config(size: u32) -> Config {
-    Config::plain(size, TICKS_PER_UNIT)
+    Config::with_defaults(size, TICKS_PER_TIME_UNIT)
 }
 
-fn cluster(size: u32) -> TestCluster<Invitation> {
-    TestCluster::uniform(size, ChannelOrder::Reordered, config(size))
+fn cluster(size: u32) -> TestCluster<InvitationElection> {
+    TestCluster::with_same_config(size, ChannelOrder::Reordered, config(size))
 }
 
 /// Starts all processes of `initiators`. Messages take no time, and timers fire in their order.
 /// Returns the final cluster, and the leader that each process has reported.
-fn elected(config: Config, initiators: &[ProcessId]) -> (TestCluster<Invitation>, Beliefs) {
+fn elected(config: Config, initiators: &[ProcessId]) -> (TestCluster<InvitationElection>, Beliefs) {
     let size = config.ranks.len() as u32;
-    let mut cluster = TestCluster::uniform(size, ChannelOrder::Reordered, config);
+    let mut cluster = TestCluster::with_same_config(size, ChannelOrder::Reordered, config);
     initiators.iter().for_each(|at| cluster.issue_command(*at, Command::Elect));
-    cluster.settle();
+    cluster.run_until_quiescent();
     let beliefs = unchecked_beliefs(&mut cluster);
     (cluster, beliefs)
 }
 
 /// Makes the failure detector of each process report `verdict` about every process on the opposite
 /// side of the network.
-fn report(cluster: &mut TestCluster<Invitation>, sides: [&[u32]; 2], verdict: Verdict) {
+fn report(cluster: &mut TestCluster<InvitationElection>, sides: [&[u32]; 2], verdict: PeerVerdict) {
     for (one, other) in sides[0].iter().flat_map(|one| sides[1].iter().map(move |it| (one, it))) {
-        cluster.report_verdict(p(*one), p(*other), verdict);
-        cluster.report_verdict(p(*other), p(*one), verdict);
+        cluster.report_suspicion(p(*one), p(*other), verdict);
+        cluster.report_suspicion(p(*other), p(*one), verdict);
     }
 }
 
 #[test]
 fn first_election_costs_five_messages_per_other_process() {
     for size in 1..=8_u32 {
-        let card = Invitation::card(&config(size), size).messages;
+        let card = InvitationElection::card(&config(size), size).messages;
         for initiator in all_processes(size) {
             let (cluster, beliefs) = elected(config(size), &[initiator]);
             assert_eq!(beliefs, vec![Some(initiator); size as usize], "{initiator} of {size}");
@@ -80,7 +82,7 @@ fn highest_rank_leads_if_all_start() {
 #[test]
 fn highest_rank_need_not_lead() {
     assert_eq!(elected(config(3), &[p(1)]).1, [Some(p(1)); 3]);
-    let promises = Invitation::card(&config(3), 3).promises;
+    let promises = InvitationElection::card(&config(3), 3).promises;
     assert!(!promises.contains(&Property::Validity));
     assert!(promises.contains(&Property::OneLeaderPerGroup));
 }
@@ -89,13 +91,13 @@ fn highest_rank_need_not_lead() {
 fn sides_of_a_partition_elect_and_merge() {
     let sides: [&[u32]; 2] = [&[1, 4], &[2, 3, 5]];
     let (mut cluster, _) = elected(config(5), &all_processes(5));
-    report(&mut cluster, sides, Verdict::Suspect);
-    cluster.settle();
+    report(&mut cluster, sides, PeerVerdict::Suspect);
+    cluster.run_until_quiescent();
     // The previous leader still leads its side of the partition.
     let beliefs = unchecked_beliefs(&mut cluster);
     assert_eq!([beliefs[0], beliefs[3]], [Some(p(4)); 2]);
-    report(&mut cluster, sides, Verdict::Trust);
-    cluster.settle();
+    report(&mut cluster, sides, PeerVerdict::Trust);
+    cluster.run_until_quiescent();
     let beliefs = unchecked_beliefs(&mut cluster);
     let leaders: BTreeSet<_> = beliefs.iter().collect();
     assert_eq!(leaders.len(), 1, "{beliefs:?}");
@@ -107,10 +109,10 @@ fn sides_of_a_partition_elect_and_merge() {
 fn crashed_leader_is_replaced_and_joins_again() {
     let (mut cluster, _) = elected(config(4), &all_processes(4));
     crash_and_suspect(&mut cluster, 4);
-    cluster.settle();
+    cluster.run_until_quiescent();
     assert_eq!(unchecked_beliefs(&mut cluster)[..3], [Some(p(3)); 3]);
     recover_and_trust(&mut cluster, 4);
-    cluster.settle();
+    cluster.run_until_quiescent();
     let beliefs = unchecked_beliefs(&mut cluster);
     assert!(beliefs[0].is_some() && beliefs.iter().all(|it| *it == beliefs[0]), "{beliefs:?}");
 }
@@ -121,7 +123,7 @@ fn crashed_leader_is_replaced_and_joins_again() {
 fn late_acceptance_joins_the_group() {
     let mut cluster = cluster(2);
     command_and_drain(&mut cluster, 1, Command::Elect);
-    let fire = |cluster: &mut TestCluster<Invitation>| {
+    let fire = |cluster: &mut TestCluster<InvitationElection>| {
         let (at, timer) = cluster.next_timer().expect("a timer is armed");
         assert_eq!(at, p(1), "{timer:?}");
         cluster.fire_timer(at, timer);
@@ -152,12 +154,12 @@ impl Judge {
         Judge { groups, fresh, terms, violation: None }
     }
 
-    fn observe(&mut self, cluster: &mut TestCluster<Invitation>) {
+    fn observe(&mut self, cluster: &mut TestCluster<InvitationElection>) {
         for (at, seen) in cluster.take_events() {
             let found = self.groups.observe(at, seen.to_observation());
             let found = found.and_then(|()| self.fresh.observe(at, seen.to_observation()));
             let mut found = found.err().map(|violation| violation.message);
-            if let ClusterEvent::Event(Event::Elected { term, .. }) = seen {
+            if let ProcessEvent::Event(Event::Elected { term, .. }) = seen {
                 let before = self.terms[at.index()].replace(term);
                 if before > Some(term) {
                     found = Some(format!("{at} went back from {before:?} to {term}"));
@@ -170,7 +172,7 @@ impl Judge {
 
 /// Takes one random step: delivers, loses or duplicates a message, fires a timer at any time,
 /// crashes or recovers a process, makes a request, or reports a suspicion or its end.
-fn random_step(cluster: &mut TestCluster<Invitation>, rng: &mut SplitMix64) {
+fn random_step(cluster: &mut TestCluster<InvitationElection>, rng: &mut SplitMix64) {
     let size = cluster.size() as usize;
     let at = ProcessId::from_index(rng.below(size));
     match rng.below(12) {
@@ -195,8 +197,8 @@ fn random_step(cluster: &mut TestCluster<Invitation>, rng: &mut SplitMix64) {
         _ => {
             let peer = ProcessId::from_index(rng.below(size));
             if cluster.is_up(at) && peer != at {
-                let verdict = if rng.one_in(3) { Verdict::Suspect } else { Verdict::Trust };
-                cluster.report_verdict(at, peer, verdict);
+                let verdict = if rng.one_in(3) { PeerVerdict::Suspect } else { PeerVerdict::Trust };
+                cluster.report_suspicion(at, peer, verdict);
             }
         }
     }
@@ -206,7 +208,8 @@ fn random_step(cluster: &mut TestCluster<Invitation>, rng: &mut SplitMix64) {
 /// violation, and true if all processes agree in the end.
 fn random_run(config: Config, seed: u64) -> (Option<String>, bool) {
     let size = config.ranks.len() as u32;
-    let mut cluster = TestCluster::<Invitation>::uniform(size, ChannelOrder::Reordered, config);
+    let mut cluster =
+        TestCluster::<InvitationElection>::with_same_config(size, ChannelOrder::Reordered, config);
     let mut rng = SplitMix64(seed);
     let mut judge = Judge::new(size);
     cluster.issue_command(p(1), Command::Elect);
@@ -223,7 +226,7 @@ fn random_run(config: Config, seed: u64) -> (Option<String>, bool) {
         let peers = all_processes(size).into_iter().filter(move |peer| *peer != at);
         peers.map(move |peer| (at, peer))
     }) {
-        cluster.report_verdict(at, peer, Verdict::Trust);
+        cluster.report_suspicion(at, peer, PeerVerdict::Trust);
     }
     // A mistake may keep the group from coming to rest.
     for _ in 0..2000 {
@@ -233,7 +236,7 @@ fn random_run(config: Config, seed: u64) -> (Option<String>, bool) {
     }
     judge.observe(&mut cluster);
     let leaders: BTreeSet<_> = judge.terms.iter().collect();
-    let merged = leaders.len() == 1 && judge.groups.at_end().is_ok();
+    let merged = leaders.len() == 1 && judge.groups.check_final_state().is_ok();
     (judge.violation, merged && cluster.armed_timers().is_empty())
 }
 

@@ -15,7 +15,7 @@ use tenure_trace::{SplitMix64, TestCluster};
 
 /// Returns a ring whose processes draw the random ranks in `lots`, in this order.
 fn cluster(size: u32, order: ChannelOrder, lots: &[u32], seed: u64) -> TestCluster<ItaiRodeh> {
-    let mut cluster = TestCluster::uniform(size, order, ());
+    let mut cluster = TestCluster::with_same_config(size, order, ());
     cluster.set_random_values(lots.iter().map(|lot| lot - 1), seed);
     cluster
 }
@@ -106,7 +106,7 @@ fn ring_size_matters_only_without_ids() {
         else {
             panic!("a token")
         };
-        cluster.deliver_injected(
+        cluster.inject_and_deliver(
             p(size),
             p(1),
             Message::Token { election, lot, hops: 3, unique: true },
@@ -117,10 +117,11 @@ fn ring_size_matters_only_without_ids() {
     let named = |size| {
         let ranks = (0..size).map(|place| Rank::from_id(9 - place)).collect();
         let config = chang_roberts::Config::with_ranks(ranks, Variants::none());
-        let mut cluster = TestCluster::<ChangRoberts>::uniform(size, ChannelOrder::Fifo, config);
+        let mut cluster =
+            TestCluster::<ChangRoberts>::with_same_config(size, ChannelOrder::Fifo, config);
         cluster.issue_command(p(1), Command::Elect);
         let own = cluster.messages_on_link((p(1), p(2)))[0].clone();
-        cluster.deliver_injected(p(size), p(1), own);
+        cluster.inject_and_deliver(p(size), p(1), own);
         unchecked_beliefs(&mut cluster)[0]
     };
     assert_eq!([3, 5].map(named), [Some(p(1)); 2]);

@@ -13,11 +13,11 @@ use crate::support::{command_and_settle, p};
 use tenure_trace::TestCluster;
 
 fn at_most(most: u32) -> Config {
-    Config::with_most_inside(NonZeroU32::new(most).unwrap())
+    Config::with_max_inside(NonZeroU32::new(most).unwrap())
 }
 
 fn cluster(size: u32, most: u32) -> TestCluster<KMutex> {
-    TestCluster::uniform(size, ChannelOrder::Reordered, at_most(most))
+    TestCluster::with_same_config(size, ChannelOrder::Reordered, at_most(most))
 }
 
 fn plan(entries: Vec<u32>, duplicates: u32, seed: u64) -> Plan {
@@ -43,7 +43,7 @@ fn enters_after_n_minus_k_replies() {
 fn two_of_three_enter_and_the_third_waits() {
     let mut cluster = cluster(3, 2);
     (1..=3).for_each(|at| cluster.issue_command(p(at), Command::Enter));
-    cluster.settle();
+    cluster.run_until_quiescent();
     assert_eq!(entered(&mut cluster), [1, 2]);
     command_and_settle(&mut cluster, 1, Command::Exit);
     assert_eq!(entered(&mut cluster), [3]);
@@ -124,7 +124,7 @@ fn at_most_k_inside_despite_duplicates() {
 #[test]
 fn mutual_exclusion_does_not_hold() {
     let card = KMutex::card(&at_most(2), 3);
-    assert_eq!(card.promises, [Property::AtMost(2), Property::StarvationFreedom]);
+    assert_eq!(card.promises, [Property::KExclusion(2), Property::StarvationFreedom]);
     let stricter = Card { promises: vec![Property::MutualExclusion], ..card };
     let plans = (0..50).map(|seed| plan(vec![1; 3], 0, seed));
     let mut errors = plans.filter_map(|plan| run_as::<KMutex>(&stricter, at_most(2), &plan).err());

@@ -1,12 +1,12 @@
 //! Many locks that are distinguished by their names.
 
 use tenure_algorithms::compose::keyed::{LockName, LockNameError};
-use tenure_algorithms::compose::{Coordinated, Keyed};
+use tenure_algorithms::compose::{CoordinatedLock, Keyed};
 use tenure_algorithms::election::{Bully, bully};
 use tenure_algorithms::mutex::{Central, central};
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::service::{election, mutex_and_election};
-use tenure_core::{ChannelOrder, ProcessId, TICKS_PER_UNIT, Tagged, Verdict};
+use tenure_core::{ChannelOrder, PeerVerdict, ProcessId, TICKS_PER_TIME_UNIT, Tagged};
 
 use crate::support::{command_and_drain, command_and_settle, events, p, restart};
 use tenure_trace::TestCluster;
@@ -15,7 +15,7 @@ type Locks = Keyed<LockName, Central>;
 
 fn cluster(coordinator: ProcessId) -> TestCluster<Locks> {
     let config = central::Config { coordinator, ..central::Config::default() };
-    TestCluster::uniform(3, ChannelOrder::Reordered, config)
+    TestCluster::with_same_config(3, ChannelOrder::Reordered, config)
 }
 
 fn ask(cluster: &mut TestCluster<Locks>, at: u32, key: &str, command: Command) {
@@ -83,16 +83,19 @@ fn opposite_order_deadlocks() {
 
 #[test]
 fn persisted_state_survives_crash_by_name() {
-    let config = bully::Config::plain(2, TICKS_PER_UNIT).into();
-    let mut cluster =
-        TestCluster::<Keyed<u8, Coordinated<Bully>>>::uniform(2, ChannelOrder::Fifo, config);
+    let config = bully::Config::with_defaults(2, TICKS_PER_TIME_UNIT).into();
+    let mut cluster = TestCluster::<Keyed<u8, CoordinatedLock<Bully>>>::with_same_config(
+        2,
+        ChannelOrder::Fifo,
+        config,
+    );
     for key in [7, 9] {
         let inner = mutex_and_election::Command::Election(election::Command::Elect);
         cluster.issue_command(p(2), Tagged { key, inner });
     }
-    cluster.settle();
+    cluster.run_until_quiescent();
     restart(&mut cluster, 2);
-    cluster.settle();
+    cluster.run_until_quiescent();
     let events = format!("{:?}", cluster.take_events());
     for key in [7, 9] {
         let again = format!(
@@ -105,11 +108,14 @@ fn persisted_state_survives_crash_by_name() {
 
 #[test]
 fn new_lock_is_informed_of_suspicions() {
-    let config = bully::Config::plain(3, TICKS_PER_UNIT).into();
-    let mut cluster =
-        TestCluster::<Keyed<u8, Coordinated<Bully>>>::uniform(3, ChannelOrder::Fifo, config);
+    let config = bully::Config::with_defaults(3, TICKS_PER_TIME_UNIT).into();
+    let mut cluster = TestCluster::<Keyed<u8, CoordinatedLock<Bully>>>::with_same_config(
+        3,
+        ChannelOrder::Fifo,
+        config,
+    );
     cluster.crash(p(1));
-    cluster.report_verdict(p(3), p(1), Verdict::Suspect);
+    cluster.report_suspicion(p(3), p(1), PeerVerdict::Suspect);
     let inner = mutex_and_election::Command::Mutex(Command::Enter);
     command_and_settle(&mut cluster, 3, Tagged { key: 7, inner });
     let events = format!("{:?}", cluster.take_events());

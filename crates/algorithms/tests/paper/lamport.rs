@@ -16,7 +16,7 @@ fn config(switches: &[VariantId]) -> Config {
 }
 
 fn cluster(size: u32, switches: &[VariantId]) -> TestCluster<Lamport> {
-    TestCluster::uniform(size, ChannelOrder::Fifo, config(switches))
+    TestCluster::with_same_config(size, ChannelOrder::Fifo, config(switches))
 }
 
 /// Lets both processes request entry and delivers all messages. Returns the processes that are
@@ -34,9 +34,9 @@ fn both_request(switches: &[VariantId]) -> Vec<u32> {
 fn enters_after_later_replies_as_first_in_queue() {
     let mut cluster = cluster(3, &[]);
     cluster.issue_command(p(1), Command::Enter);
-    cluster.deliver_injected(p(2), p(1), Message::Reply { clock: 3 });
+    cluster.inject_and_deliver(p(2), p(1), Message::Reply { clock: 3 });
     assert_eq!(entered(&mut cluster), NONE, "P3 has not replied yet");
-    cluster.deliver_injected(p(3), p(1), Message::Reply { clock: 4 });
+    cluster.inject_and_deliver(p(3), p(1), Message::Reply { clock: 4 });
     assert_eq!(entered(&mut cluster), [1]);
 }
 
@@ -44,9 +44,9 @@ fn enters_after_later_replies_as_first_in_queue() {
 fn earlier_reply_does_not_count() {
     let mut cluster = cluster(2, &[]);
     cluster.issue_command(p(1), Command::Enter);
-    cluster.deliver_injected(p(2), p(1), Message::Reply { clock: 0 });
+    cluster.inject_and_deliver(p(2), p(1), Message::Reply { clock: 0 });
     assert_eq!(entered(&mut cluster), NONE);
-    cluster.deliver_injected(p(2), p(1), Message::Reply { clock: 1 });
+    cluster.inject_and_deliver(p(2), p(1), Message::Reply { clock: 1 });
     assert_eq!(entered(&mut cluster), [1], "(1, P2) comes after (1, P1)");
 }
 
@@ -122,7 +122,7 @@ fn clocks_alone_are_no_total_order() {
 fn smaller_clock_enters_first_without_tie_break() {
     for switch in [VariantId::ClockOnlyOwnFirst, VariantId::ClockOnlyOtherFirst] {
         let mut cluster = cluster(2, &[switch]);
-        cluster.deliver_injected(p(2), p(1), Message::Reply { clock: 6 });
+        cluster.inject_and_deliver(p(2), p(1), Message::Reply { clock: 6 });
         cluster.issue_command(p(1), Command::Enter);
         command_and_drain(&mut cluster, 2, Command::Enter);
         assert_eq!(entered(&mut cluster), [2], "{switch:?}");

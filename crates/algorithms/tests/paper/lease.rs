@@ -3,24 +3,24 @@
 use tenure_algorithms::Variants;
 use tenure_algorithms::catalogue::{FromParameters, Parameters};
 use tenure_algorithms::mutex::lease::{Config, Timer, VariantId};
-use tenure_algorithms::mutex::{DeadlineSlot, ExpiringEntryDurations, Lease};
+use tenure_algorithms::mutex::{DeadlineSlot, LeaseDurations, LeaseMutex};
 use tenure_core::service::mutex::{Command, Event};
-use tenure_core::{Algorithm, ChannelOrder, TICKS_PER_UNIT};
+use tenure_core::{Algorithm, ChannelOrder, TICKS_PER_TIME_UNIT};
 
 use crate::support::mutex::{NONE, entered, exited, fences};
 use crate::support::{command_and_drain, events, fire_and_drain, lose_all, p, pass_all, restart};
 use tenure_trace::{SplitMix64, TestCluster};
 
 fn config() -> Config {
-    Config::plain(TICKS_PER_UNIT)
+    Config::with_defaults(TICKS_PER_TIME_UNIT)
 }
 
 /// Returns a cluster in which P1 is the grantor.
-fn cluster(size: u32) -> TestCluster<Lease> {
-    TestCluster::uniform(size, ChannelOrder::Reordered, config())
+fn cluster(size: u32) -> TestCluster<LeaseMutex> {
+    TestCluster::with_same_config(size, ChannelOrder::Reordered, config())
 }
 
-fn held_by_p2(cluster: &mut TestCluster<Lease>) {
+fn held_by_p2(cluster: &mut TestCluster<LeaseMutex>) {
     command_and_drain(cluster, 2, Command::Enter);
     assert_eq!(entered(cluster), [2]);
 }
@@ -133,7 +133,8 @@ fn restarted_grantor_waits_for_old_grants() {
             false => Variants::none(),
         };
         let config = Config { variants, ..config() };
-        let mut cluster = TestCluster::<Lease>::uniform(3, ChannelOrder::Reordered, config);
+        let mut cluster =
+            TestCluster::<LeaseMutex>::with_same_config(3, ChannelOrder::Reordered, config);
         held_by_p2(&mut cluster);
         restart(&mut cluster, 1);
         command_and_drain(&mut cluster, 3, Command::Enter);
@@ -166,22 +167,22 @@ fn unwanted_grant_is_released() {
 /// holds if r is below 1/19.
 #[test]
 fn card_states_tolerated_clock_drift() {
-    let ExpiringEntryDurations { lease, reservation: expiry, renewal_interval: renewal, .. } =
+    let LeaseDurations { lease, reservation: expiry, renewal_interval: renewal, .. } =
         config().durations;
-    let drift = u64::from(Lease::card(&config(), 3).drift_ppm);
+    let drift = u64::from(LeaseMutex::card(&config(), 3).drift_ppm);
     let (fast, slow) = (1_000_000 + drift, 1_000_000 - drift);
     assert!(lease.max * fast < expiry.min * slow, "the holder leaves first");
-    assert!(2 * renewal.max + 2 * TICKS_PER_UNIT < lease.min, "one renewal may be lost");
+    assert!(2 * renewal.max + 2 * TICKS_PER_TIME_UNIT < lease.min, "one renewal may be lost");
 }
 
 #[test]
 fn expiry_follows_from_clock_drift() {
     for drift_ppm in [0, 50_000, 100_000, 900_000] {
-        let parameters = Parameters { drift_ppm, ..Parameters::plain(3) };
+        let parameters = Parameters { drift_ppm, ..Parameters::with_defaults(3) };
         let config = Config::from_parameters(&parameters).unwrap();
-        let ExpiringEntryDurations { lease, reservation: expiry, .. } = config.durations;
+        let LeaseDurations { lease, reservation: expiry, .. } = config.durations;
         let (slow, fast) = (1_000_000 - u64::from(drift_ppm), 1_000_000 + u64::from(drift_ppm));
         assert!(lease.max * fast < expiry.min * slow, "{drift_ppm}: {config:?}");
-        assert!(Lease::card(&config, 3).drift_ppm >= drift_ppm, "{drift_ppm}: {config:?}");
+        assert!(LeaseMutex::card(&config, 3).drift_ppm >= drift_ppm, "{drift_ppm}: {config:?}");
     }
 }

@@ -2,40 +2,40 @@
 //! service*, OSDI 2006, and the recipe of etcd's clients.
 
 use tenure_algorithms::Variants;
-use tenure_algorithms::mutex::Leased;
-use tenure_algorithms::mutex::leased::{Config, DeadlineSlot, Timer, VariantId};
+use tenure_algorithms::mutex::SessionMutex;
+use tenure_algorithms::mutex::leased::{Config, DeadlineTimer, Timer, VariantId};
 use tenure_core::service::mutex::Command;
-use tenure_core::{Algorithm, ChannelOrder, Fence, TICKS_PER_UNIT};
+use tenure_core::{Algorithm, ChannelOrder, Fence, TICKS_PER_TIME_UNIT};
 
 use crate::support::mutex::{NONE, entered, exited, fences};
 use crate::support::{command_and_drain, fire_and_drain, p, pass_all};
 use tenure_trace::{SplitMix64, TestCluster};
 
 fn config() -> Config {
-    Config::plain(TICKS_PER_UNIT)
+    Config::with_defaults(TICKS_PER_TIME_UNIT)
 }
 
 /// ID of the lease of P2's first session.
 const LEASE: u64 = 200_100_001;
 
 /// Returns a cluster in which P1 is the service.
-fn cluster(size: u32) -> TestCluster<Leased> {
-    TestCluster::uniform(size, ChannelOrder::Reordered, config())
+fn cluster(size: u32) -> TestCluster<SessionMutex> {
+    TestCluster::with_same_config(size, ChannelOrder::Reordered, config())
 }
 
-fn with(size: u32, switch: VariantId) -> TestCluster<Leased> {
+fn with(size: u32, switch: VariantId) -> TestCluster<SessionMutex> {
     let variants = Variants::none().with(switch);
-    TestCluster::uniform(size, ChannelOrder::Reordered, Config { variants, ..config() })
+    TestCluster::with_same_config(size, ChannelOrder::Reordered, Config { variants, ..config() })
 }
 
 /// Requests entry at a process and delivers all messages.
-fn request(cluster: &mut TestCluster<Leased>, number: u32) {
+fn request(cluster: &mut TestCluster<SessionMutex>, number: u32) {
     command_and_drain(cluster, number, Command::Enter);
 }
 
 /// Lets the lease of P2 expire: fires the service's timers for this lease, and delivers all
 /// messages.
-fn expire_lease(cluster: &mut TestCluster<Leased>) {
+fn expire_lease(cluster: &mut TestCluster<SessionMutex>) {
     cluster.fire_timer(p(1), Timer::Part(LEASE));
     cluster.fire_timer(p(1), Timer::Part(LEASE));
     fire_and_drain(cluster, 1, Timer::Commit(LEASE));
@@ -120,7 +120,7 @@ fn unanswered_renewals_end_the_session() {
     assert_eq!(entered(&mut cluster), [2]);
     cluster.fire_timer(p(2), Timer::Renewal);
     cluster.lose_oldest((p(2), p(1)));
-    cluster.fire_timer(p(2), Timer::Deadline(DeadlineSlot::Left));
+    cluster.fire_timer(p(2), Timer::Deadline(DeadlineTimer::Left));
     assert_eq!(exited(&mut cluster), [2]);
 }
 
@@ -133,7 +133,7 @@ fn response_moves_deadline_to_its_request() {
     let armed = cluster.armed_timers();
     let sides = armed.iter().filter(|(at, _)| *at == p(2)).map(|(_, timer)| *timer);
     let sides: Vec<Timer> = sides.filter(|timer| *timer != Timer::Renewal).collect();
-    assert_eq!(sides, [Timer::Deadline(DeadlineSlot::Right)], "of the second request");
+    assert_eq!(sides, [Timer::Deadline(DeadlineTimer::Right)], "of the second request");
 }
 
 /// etcd's issue 11456: the service grants the lock only to a waiter whose key exists. A waiter
@@ -240,12 +240,12 @@ fn watch_reports_earlier_deletion() {
 #[test]
 fn card_states_tolerated_clock_drift() {
     let times = config().session_durations;
-    let drift = u64::from(Leased::card(&config(), 3).drift_ppm);
+    let drift = u64::from(SessionMutex::card(&config(), 3).drift_ppm);
     assert_eq!(drift, 52_631);
     let (fast, slow) = (1_000_000 + drift, 1_000_000 - drift);
     assert!(times.validity * fast < times.ttl * slow, "the owner leaves first");
     assert!(
-        2 * times.renewal_interval + 2 * TICKS_PER_UNIT < times.validity,
+        2 * times.renewal_interval + 2 * TICKS_PER_TIME_UNIT < times.validity,
         "one renewal may be lost"
     );
 }

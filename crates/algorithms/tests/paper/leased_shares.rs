@@ -1,12 +1,12 @@
 //! Tests of read and write locks, of semaphores, and of several locks at once. A lock service keeps
 //! a queue for each of them.
 
-use tenure_algorithms::agreement::LeasedShares;
+use tenure_algorithms::agreement::SessionSharedLock;
 use tenure_algorithms::agreement::leased_shares::{Config, VariantId};
 use tenure_algorithms::mutex::leased::Timer;
 use tenure_core::monitors::{ShareExclusion, ShareFencing};
 use tenure_core::service::shares::{Command, Event, LockShare, User};
-use tenure_core::{ChannelOrder, Fence, TICKS_PER_UNIT};
+use tenure_core::{ChannelOrder, Fence, TICKS_PER_TIME_UNIT};
 use tenure_trace::{SplitMix64, TestCluster};
 
 use crate::support::mutex::NONE;
@@ -18,26 +18,26 @@ use crate::support::{
 const LEASE: u64 = 200_100_001;
 
 fn config(switches: &[VariantId]) -> Config {
-    switches
-        .iter()
-        .fold(Config::plain(TICKS_PER_UNIT), |config, switch| config.with_variant(*switch))
+    switches.iter().fold(Config::with_defaults(TICKS_PER_TIME_UNIT), |config, switch| {
+        config.with_variant(*switch)
+    })
 }
 
 /// Returns a cluster in which P1 is the service.
-fn cluster(size: u32, switches: &[VariantId]) -> TestCluster<LeasedShares> {
-    TestCluster::uniform(size, ChannelOrder::Reordered, config(switches))
+fn cluster(size: u32, switches: &[VariantId]) -> TestCluster<SessionSharedLock> {
+    TestCluster::with_same_config(size, ChannelOrder::Reordered, config(switches))
 }
 
 /// Requests a share at a process and delivers everything.
-fn lock(cluster: &mut TestCluster<LeasedShares>, number: u32, share: LockShare) {
+fn lock(cluster: &mut TestCluster<SessionSharedLock>, number: u32, share: LockShare) {
     command_and_drain(cluster, number, Command::Lock { share });
 }
 
-fn unlock(cluster: &mut TestCluster<LeasedShares>, number: u32) {
+fn unlock(cluster: &mut TestCluster<SessionSharedLock>, number: u32) {
     command_and_drain(cluster, number, Command::Unlock);
 }
 
-fn locked(cluster: &mut TestCluster<LeasedShares>) -> Vec<u32> {
+fn locked(cluster: &mut TestCluster<SessionSharedLock>) -> Vec<u32> {
     processes_with(cluster, |event| matches!(event, Event::Locked { .. }))
 }
 
@@ -214,9 +214,11 @@ fn shares_exclude_each_other_in_random_schedules() {
         let run = |seed| {
             let exclusion = ShareExclusion::default();
             let config = || config(switches);
-            let run = sessions::run::<LeasedShares, User, _>(config(), &[3; 4], exclusion, seed);
+            let run =
+                sessions::run::<SessionSharedLock, User, _>(config(), &[3; 4], exclusion, seed);
             let fencing = ShareFencing::default();
-            let fenced = sessions::run::<LeasedShares, User, _>(config(), &[3; 4], fencing, seed);
+            let fenced =
+                sessions::run::<SessionSharedLock, User, _>(config(), &[3; 4], fencing, seed);
             fenced.and(run).map(|(_, most)| most)
         };
         let most = (0..100).map(|seed| run(seed).unwrap_or_else(|error| panic!("{error}"))).max();
@@ -229,7 +231,7 @@ fn random_schedules_find_readers_that_overtake() {
     let config = || config(&[VariantId::ReadersOvertake]);
     let is_violated = |seed| {
         let exclusion = ShareExclusion::default();
-        sessions::run::<LeasedShares, User, _>(config(), &[3; 4], exclusion, seed).is_err()
+        sessions::run::<SessionSharedLock, User, _>(config(), &[3; 4], exclusion, seed).is_err()
     };
     assert!((0..100).any(is_violated));
 }

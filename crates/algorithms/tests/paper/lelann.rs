@@ -17,7 +17,7 @@ fn ring(ids: &[u32]) -> Config {
 }
 
 fn cluster(ids: &[u32]) -> TestCluster<LeLann> {
-    TestCluster::uniform(ids.len() as u32, ChannelOrder::Fifo, ring(ids))
+    TestCluster::with_same_config(ids.len() as u32, ChannelOrder::Fifo, ring(ids))
 }
 
 /// Returns a cluster of three processes that have elected P3.
@@ -88,7 +88,7 @@ fn all_processes_list_all_active_processes() {
 fn forwarding_first_leaves_a_list_incomplete() {
     let config =
         Config { variants: Variants::none().with(VariantId::ForwardFirst), ..ring(&[1, 2, 3]) };
-    let mut cluster = TestCluster::<LeLann>::uniform(3, ChannelOrder::Fifo, config);
+    let mut cluster = TestCluster::<LeLann>::with_same_config(3, ChannelOrder::Fifo, config);
     command_and_drain(&mut cluster, 1, Command::Elect);
     assert_eq!(lists(&cluster)[0], "Candidate { rank: 1, process: P1 }");
 }
@@ -118,7 +118,7 @@ fn smallest_can_be_chosen_from_the_list() {
 fn forwarding_first_lets_initiator_elect_itself() {
     let views = |switches| {
         let config = Config { variants: switches, ..ring(&[1, 2, 3]) };
-        let mut cluster = TestCluster::<LeLann>::uniform(3, ChannelOrder::Fifo, config);
+        let mut cluster = TestCluster::<LeLann>::with_same_config(3, ChannelOrder::Fifo, config);
         command_and_drain(&mut cluster, 1, Command::Elect);
         unchecked_beliefs(&mut cluster)
     };

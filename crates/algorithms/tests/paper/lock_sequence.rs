@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use tenure_algorithms::compose::keyed::LockName;
 use tenure_algorithms::compose::lock_sequence::Config;
-use tenure_algorithms::compose::{Coordinated, LockSequence, MutexOnly};
+use tenure_algorithms::compose::{CoordinatedLock, LockSequence, MutexOnly};
 use tenure_algorithms::election::{Bully, bully};
 use tenure_algorithms::mutex::{Central, RicartAgrawala, central, ricart_agrawala};
 use tenure_core::service::mutex::Command;
-use tenure_core::{Algorithm, ChannelOrder, Protocol, TICKS_PER_UNIT};
+use tenure_core::{Algorithm, ChannelOrder, Protocol, TICKS_PER_TIME_UNIT};
 
 use crate::support::mutex::{NONE, Plan, check_seeds, entered, is_caught};
 use crate::support::{
@@ -54,7 +54,7 @@ fn fence_is_that_of_the_smallest_name() {
 #[test]
 fn disjoint_locks_do_not_wait() {
     let names: [&[&str]; 3] = [&["a", "b"], &["b", "c"], &["d"]];
-    let mut cluster = TestCluster::<Locks>::uniform(3, ChannelOrder::Fifo, config(&names));
+    let mut cluster = TestCluster::<Locks>::with_same_config(3, ChannelOrder::Fifo, config(&names));
     for (number, enters) in [(1, &[1][..]), (2, &NONE), (3, &[3])] {
         command_and_drain(&mut cluster, number, Command::Enter);
         assert_eq!(entered(&mut cluster), enters);
@@ -76,10 +76,10 @@ fn card_sums_the_cost_of_all_locks() {
 
 #[test]
 fn locks_keep_state_timers_and_suspicions() {
-    type CoordinatedLocks = LockSequence<MutexOnly<Coordinated<Bully>>>;
+    type CoordinatedLocks = LockSequence<MutexOnly<CoordinatedLock<Bully>>>;
     let names: [&[&str]; 3] = [&["a", "b"], &["a", "b"], &["a", "b"]];
-    let inner = bully::Config::plain(3, TICKS_PER_UNIT).into();
-    let mut cluster = TestCluster::<CoordinatedLocks>::uniform(
+    let inner = bully::Config::with_defaults(3, TICKS_PER_TIME_UNIT).into();
+    let mut cluster = TestCluster::<CoordinatedLocks>::with_same_config(
         3,
         ChannelOrder::Fifo,
         Config { lock_names_by_process: named(&names), inner },

@@ -4,7 +4,7 @@
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::mutex::maekawa::{Config, Message, VariantId};
-use tenure_algorithms::mutex::{Ballot, Maekawa};
+use tenure_algorithms::mutex::{Maekawa, NumberedRequest};
 use tenure_core::quorum::QuorumKind;
 use tenure_core::service::mutex::Command;
 use tenure_core::{Algorithm, ChannelOrder, Timestamp};
@@ -54,7 +54,7 @@ fn uncontended_entry_costs_three_messages_per_voter() {
     ];
     for (kind, size, messages) in costs {
         let mut cluster =
-            TestCluster::<Maekawa>::uniform(size, ChannelOrder::Fifo, config(kind, size));
+            TestCluster::<Maekawa>::with_same_config(size, ChannelOrder::Fifo, config(kind, size));
         for at in 1..=size {
             let before = cluster.total_sent();
             command_and_drain(&mut cluster, at, Command::Enter);
@@ -90,7 +90,7 @@ fn duplicates_are_harmless() {
 
 #[test]
 fn basic_algorithm_deadlocks() {
-    let mut cluster = TestCluster::uniform(
+    let mut cluster = TestCluster::with_same_config(
         3,
         ChannelOrder::Fifo,
         with(VariantId::Basic, config(QuorumKind::Pairs, 3)),
@@ -123,8 +123,11 @@ fn needs_fifo_channels() {
 
 #[test]
 fn next_entry_takes_a_release_and_a_vote() {
-    let mut cluster =
-        TestCluster::<Maekawa>::uniform(3, ChannelOrder::Fifo, config(QuorumKind::Pairs, 3));
+    let mut cluster = TestCluster::<Maekawa>::with_same_config(
+        3,
+        ChannelOrder::Fifo,
+        config(QuorumKind::Pairs, 3),
+    );
     command_and_drain(&mut cluster, 1, Command::Enter);
     // P2 needs the votes of P2 and P3. P3's vote is free, but P1 has P2's vote.
     command_and_drain(&mut cluster, 2, Command::Enter);
@@ -136,10 +139,13 @@ fn next_entry_takes_a_release_and_a_vote() {
 
 #[test]
 fn vote_for_ended_request_is_returned() {
-    let mut cluster =
-        TestCluster::<Maekawa>::uniform(3, ChannelOrder::Fifo, config(QuorumKind::Pairs, 3));
-    let ballot = Ballot { request: Timestamp { clock: 9, process: p(1) }, number: 1 };
-    cluster.deliver_injected(p(2), p(1), Message::Locked { ballot, fence: 0 });
+    let mut cluster = TestCluster::<Maekawa>::with_same_config(
+        3,
+        ChannelOrder::Fifo,
+        config(QuorumKind::Pairs, 3),
+    );
+    let ballot = NumberedRequest { request: Timestamp { clock: 9, process: p(1) }, number: 1 };
+    cluster.inject_and_deliver(p(2), p(1), Message::Locked { ballot, fence: 0 });
     assert_eq!(
         (cluster.messages_on_link((p(1), p(2))).len(), cluster.sent_count("release")),
         (1, 1)
@@ -148,34 +154,40 @@ fn vote_for_ended_request_is_returned() {
 
 #[test]
 fn old_vote_does_not_serve_next_request() {
-    let mut cluster =
-        TestCluster::<Maekawa>::uniform(3, ChannelOrder::Fifo, config(QuorumKind::Pairs, 3));
+    let mut cluster = TestCluster::<Maekawa>::with_same_config(
+        3,
+        ChannelOrder::Fifo,
+        config(QuorumKind::Pairs, 3),
+    );
     cluster.issue_command(p(3), Command::Enter);
     let request = Timestamp { clock: 1, process: p(3) };
-    let ballot = |number| Ballot { request, number };
-    cluster.deliver_injected(p(1), p(3), Message::Locked { ballot: ballot(1), fence: 0 });
+    let ballot = |number| NumberedRequest { request, number };
+    cluster.inject_and_deliver(p(1), p(3), Message::Locked { ballot: ballot(1), fence: 0 });
     assert_eq!(entered(&mut cluster), [3]);
     cluster.issue_command(p(3), Command::Exit);
     command_and_drain(&mut cluster, 2, Command::Enter);
     cluster.issue_command(p(3), Command::Enter);
-    cluster.deliver_injected(p(1), p(3), Message::Locked { ballot: ballot(1), fence: 0 });
+    cluster.inject_and_deliver(p(1), p(3), Message::Locked { ballot: ballot(1), fence: 0 });
     assert_eq!(entered(&mut cluster), [2]);
 }
 
 #[test]
 fn duplicate_vote_has_no_effect() {
-    let mut cluster =
-        TestCluster::<Maekawa>::uniform(4, ChannelOrder::Fifo, config(QuorumKind::Grid, 4));
+    let mut cluster = TestCluster::<Maekawa>::with_same_config(
+        4,
+        ChannelOrder::Fifo,
+        config(QuorumKind::Grid, 4),
+    );
     cluster.issue_command(p(1), Command::Enter);
     let request = Timestamp { clock: 1, process: p(1) };
-    let ballot = Ballot { request, number: 1 };
+    let ballot = NumberedRequest { request, number: 1 };
     let vote = || Message::Locked { ballot, fence: 0 };
-    cluster.deliver_injected(p(2), p(1), vote());
-    cluster.deliver_injected(p(2), p(1), Message::Inquire { ballot });
-    cluster.deliver_injected(p(2), p(1), vote());
-    cluster.deliver_injected(p(3), p(1), Message::Failed { request });
+    cluster.inject_and_deliver(p(2), p(1), vote());
+    cluster.inject_and_deliver(p(2), p(1), Message::Inquire { ballot });
+    cluster.inject_and_deliver(p(2), p(1), vote());
+    cluster.inject_and_deliver(p(3), p(1), Message::Failed { request });
     assert_eq!(cluster.sent_count("relinquish"), 1, "the voter inquired, and P1 has failed");
-    cluster.deliver_injected(p(2), p(1), vote());
-    cluster.deliver_injected(p(3), p(1), vote());
+    cluster.inject_and_deliver(p(2), p(1), vote());
+    cluster.inject_and_deliver(p(3), p(1), vote());
     assert_eq!(entered(&mut cluster), NONE, "P2 has its vote back");
 }

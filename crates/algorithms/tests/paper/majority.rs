@@ -3,18 +3,22 @@
 //! fault-tolerant solution for distributed mutual exclusion*, TOCS 9(1), 1991.
 
 use tenure_algorithms::catalogue::{self, Parameters};
-use tenure_algorithms::mutex::Majority;
+use tenure_algorithms::mutex::FaultTolerantMaekawa;
 use tenure_algorithms::mutex::majority::Config;
 use tenure_core::quorum::QuorumKind;
 use tenure_core::service::mutex::Command;
-use tenure_core::{Algorithm, ChannelOrder, CrashModel, Fence, ToleratedFaults, Verdict};
+use tenure_core::{Algorithm, ChannelOrder, CrashModel, Fence, PeerVerdict, ToleratedFaults};
 
 use crate::support::mutex::{NONE, Plan, enter_and_exit, entered, fences, run};
 use crate::support::{command_and_drain, crash_and_drain, p, suspicion_and_drain};
 use tenure_trace::{SplitMix64, TestCluster};
 
-fn cluster(kind: QuorumKind, size: u32) -> TestCluster<Majority> {
-    TestCluster::uniform(size, ChannelOrder::Fifo, Config::with_quorum_kind(kind, size).unwrap())
+fn cluster(kind: QuorumKind, size: u32) -> TestCluster<FaultTolerantMaekawa> {
+    TestCluster::with_same_config(
+        size,
+        ChannelOrder::Fifo,
+        Config::with_quorum_kind(kind, size).unwrap(),
+    )
 }
 
 #[test]
@@ -30,7 +34,7 @@ fn uncontended_entry_costs_three_messages_per_voter() {
         for at in 1..=size {
             assert_eq!(enter_and_exit(&mut cluster, at), messages, "{kind:?} {size} P{at}");
         }
-        let card = Majority::card(&Config::with_quorum_kind(kind, size).unwrap(), size);
+        let card = FaultTolerantMaekawa::card(&Config::with_quorum_kind(kind, size).unwrap(), size);
         assert_eq!(card.messages.least, messages);
     }
 }
@@ -41,10 +45,10 @@ fn contended_entry_costs_what_maekawa_costs() {
         [(QuorumKind::Majority, 5), (QuorumKind::Majority, 6), (QuorumKind::Tree, 7)]
     {
         let config = Config::with_quorum_kind(kind, size).unwrap();
-        let cost = Majority::card(&config, size).messages;
+        let cost = FaultTolerantMaekawa::card(&config, size).messages;
         for seed in 0..200 {
             let plan = Plan::of(ChannelOrder::Fifo, &vec![2; size as usize]).seeded(seed);
-            let outcome = run::<Majority>(config.clone(), &plan).unwrap();
+            let outcome = run::<FaultTolerantMaekawa>(config.clone(), &plan).unwrap();
             let range = cost.least * outcome.entries..=cost.most.unwrap() * outcome.entries;
             assert!(range.contains(&outcome.messages), "{kind:?} {size} seed {seed}");
         }
@@ -76,7 +80,7 @@ fn tolerates_minority_crashes_only() {
 fn card_claims_only_crashes_that_leave_a_quorum() {
     let faults = |kind, size| {
         let config = Config::with_quorum_kind(kind, size).unwrap();
-        Majority::card(&config, size).faults
+        FaultTolerantMaekawa::card(&config, size).faults
     };
     assert!(faults(QuorumKind::Majority, 5).majority);
     for (kind, size, most) in [
@@ -119,7 +123,7 @@ fn crashed_voter_is_replaced() {
     cluster.crash(p(2));
     cluster.deliver_all(&mut SplitMix64(0));
     assert_eq!(entered(&mut cluster), NONE);
-    suspicion_and_drain(&mut cluster, 1, 2, Verdict::Suspect);
+    suspicion_and_drain(&mut cluster, 1, 2, PeerVerdict::Suspect);
     assert_eq!(entered(&mut cluster), [1], "with the vote of P3");
 }
 
@@ -140,7 +144,7 @@ fn late_request_of_crashed_process_gets_no_vote() {
     let mut cluster = cluster(QuorumKind::Majority, 3);
     cluster.issue_command(p(1), Command::Enter);
     cluster.crash(p(1));
-    suspicion_and_drain(&mut cluster, 2, 1, Verdict::Suspect);
+    suspicion_and_drain(&mut cluster, 2, 1, PeerVerdict::Suspect);
     assert_eq!(cluster.sent_count("locked"), 0);
     enter_and_exit(&mut cluster, 2);
 }
@@ -154,24 +158,24 @@ fn later_entry_has_higher_fence_after_false_suspicion() {
     command_and_drain(&mut cluster, 1, Command::Enter);
     command_and_drain(&mut cluster, 2, Command::Enter);
     assert_eq!(fences(&mut cluster), [Fence(0, 1)]);
-    suspicion_and_drain(&mut cluster, 2, 1, Verdict::Suspect);
+    suspicion_and_drain(&mut cluster, 2, 1, PeerVerdict::Suspect);
     assert_eq!(fences(&mut cluster), [Fence(1, 1)]);
 }
 
 #[test]
 fn falsely_suspected_process_requests_again() {
     let mut cluster = cluster(QuorumKind::Majority, 2);
-    cluster.report_verdict(p(2), p(1), Verdict::Suspect);
+    cluster.report_suspicion(p(2), p(1), PeerVerdict::Suspect);
     command_and_drain(&mut cluster, 1, Command::Enter);
     assert_eq!(entered(&mut cluster), NONE, "P2 does not vote for P1");
-    suspicion_and_drain(&mut cluster, 2, 1, Verdict::Trust);
+    suspicion_and_drain(&mut cluster, 2, 1, PeerVerdict::Trust);
     assert_eq!(entered(&mut cluster), [1]);
 }
 
 #[test]
 fn defaults_to_majorities() {
     let least = |quorums, size| {
-        let parameters = Parameters { quorum_kind: quorums, ..Parameters::plain(size) };
+        let parameters = Parameters { quorum_kind: quorums, ..Parameters::with_defaults(size) };
         catalogue::card("majority", &parameters).unwrap().messages.least
     };
     assert_eq!(least(None, 15), 3 * 7);

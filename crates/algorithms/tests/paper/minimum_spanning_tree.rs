@@ -9,7 +9,7 @@ use tenure_algorithms::election::gallager_humblet_spira::{Config, VariantId};
 use tenure_core::monitors::MinimumTree;
 use tenure_core::service::spanning_tree::Command;
 use tenure_core::{Algorithm, ChannelOrder, Graph, Monitor, ProcessId};
-use tenure_trace::{ClusterEvent, SplitMix64, TestCluster};
+use tenure_trace::{ProcessEvent, SplitMix64, TestCluster};
 
 use crate::support::graphs::connected_graphs;
 
@@ -22,8 +22,11 @@ fn config(graph: &Graph, variants: Variants<VariantId>) -> Config {
 /// the monitor finds is returned as an error.
 fn build(config: &Config, from: &[u32], seed: u64) -> Result<(u32, u64), String> {
     let size = config.graph.vertex_count();
-    let mut cluster =
-        TestCluster::<MinimumSpanningTree>::uniform(size, ChannelOrder::Fifo, config.clone());
+    let mut cluster = TestCluster::<MinimumSpanningTree>::with_same_config(
+        size,
+        ChannelOrder::Fifo,
+        config.clone(),
+    );
     for at in from {
         cluster.issue_command(ProcessId(*at), Command::Build);
     }
@@ -31,7 +34,7 @@ fn build(config: &Config, from: &[u32], seed: u64) -> Result<(u32, u64), String>
     let (mut monitor, mut informed) = (MinimumTree::for_graph(&config.graph), 0);
     for (at, seen) in cluster.take_events() {
         monitor.observe(at, seen.to_observation()).map_err(|violation| violation.message)?;
-        informed += u32::from(matches!(seen, ClusterEvent::Event(_)));
+        informed += u32::from(matches!(seen, ProcessEvent::Event(_)));
     }
     Ok((informed, cluster.total_sent()))
 }
@@ -61,7 +64,8 @@ fn monitor_rejects_tree_of_other_weights() {
     let graph: Graph = "1-2:1,2-3:2,3-1:3".parse().expect("a graph");
     let other: Graph = "1-2:3,2-3:2,3-1:1".parse().expect("a graph");
     let config = config(&graph, Variants::none());
-    let mut cluster = TestCluster::<MinimumSpanningTree>::uniform(3, ChannelOrder::Fifo, config);
+    let mut cluster =
+        TestCluster::<MinimumSpanningTree>::with_same_config(3, ChannelOrder::Fifo, config);
     cluster.issue_command(ProcessId(0), Command::Build);
     cluster.deliver_all(&mut SplitMix64(1));
     let mut monitor = MinimumTree::for_graph(&other);

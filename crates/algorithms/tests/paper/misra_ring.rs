@@ -11,7 +11,7 @@ use crate::support::{command_and_settle, p};
 use tenure_trace::{SplitMix64, TestCluster};
 
 fn cluster(size: u32) -> TestCluster<MisraRing> {
-    TestCluster::uniform(size, ChannelOrder::Fifo, Config::default())
+    TestCluster::with_same_config(size, ChannelOrder::Fifo, Config::default())
 }
 
 fn hop(cluster: &mut TestCluster<MisraRing>, token: Token, from: u32, to: u32) {
@@ -151,7 +151,7 @@ fn entries_and_fences_continue_after_a_loss() {
 fn n_numbers_are_not_enough() {
     let variants = Variants::none().with(VariantId::FewNumbers);
     for (config, pongs) in [(Config::default(), 1), (Config { variants, ..Config::default() }, 2)] {
-        let mut cluster = TestCluster::<MisraRing>::uniform(2, ChannelOrder::Fifo, config);
+        let mut cluster = TestCluster::<MisraRing>::with_same_config(2, ChannelOrder::Fifo, config);
         hop(&mut cluster, Token::Pong, 1, 2);
         hop(&mut cluster, Token::Ping, 1, 2);
         hop(&mut cluster, Token::Pong, 2, 1);

@@ -8,7 +8,7 @@ use tenure_algorithms::election::{
 use tenure_algorithms::reduction::MutexFromElection;
 use tenure_algorithms::reduction::mutex_from_election::{Config, VariantId};
 use tenure_core::service::mutex::Command;
-use tenure_core::{Algorithm, ChannelOrder, Election, TICKS_PER_UNIT};
+use tenure_core::{Algorithm, ChannelOrder, Election, TICKS_PER_TIME_UNIT};
 
 use crate::support::mutex::{NONE, Plan, entered, run};
 use crate::support::p;
@@ -22,8 +22,8 @@ fn cluster(
     size: u32,
     variants: Variants<VariantId>,
 ) -> TestCluster<MutexFromElection<ChangRoberts>> {
-    let election = chang_roberts::Config::plain(size);
-    TestCluster::uniform(size, ChannelOrder::Fifo, Config { election, variants })
+    let election = chang_roberts::Config::with_defaults(size);
+    TestCluster::with_same_config(size, ChannelOrder::Fifo, Config { election, variants })
 }
 
 #[test]
@@ -42,24 +42,24 @@ fn works_with_any_election() {
             assert!(outcome.messages >= cost.least * outcome.entries, "seed {seed}");
         }
     }
-    check_election::<ChangRoberts>(chang_roberts::Config::plain);
-    check_election::<LeLann>(lelann::Config::plain);
-    check_election::<HirschbergSinclair>(hirschberg_sinclair::Config::plain);
-    check_election::<DolevKlaweRodeh>(dolev_klawe_rodeh::Config::plain);
-    check_election::<Franklin>(franklin::Config::plain);
+    check_election::<ChangRoberts>(chang_roberts::Config::with_defaults);
+    check_election::<LeLann>(lelann::Config::with_defaults);
+    check_election::<HirschbergSinclair>(hirschberg_sinclair::Config::with_defaults);
+    check_election::<DolevKlaweRodeh>(dolev_klawe_rodeh::Config::with_defaults);
+    check_election::<Franklin>(franklin::Config::with_defaults);
 }
 
 /// Builds the lock from the bully algorithm. This algorithm depends on timeouts, so the test
 /// delivers every message within the delay that the timeouts assume.
 #[test]
 fn works_with_the_bully() {
-    let config = elections(bully::Config::plain(3, TICKS_PER_UNIT));
+    let config = elections(bully::Config::with_defaults(3, TICKS_PER_TIME_UNIT));
     let mut cluster =
-        TestCluster::<MutexFromElection<Bully>>::uniform(3, ChannelOrder::Fifo, config);
+        TestCluster::<MutexFromElection<Bully>>::with_same_config(3, ChannelOrder::Fifo, config);
     (1..=3).for_each(|at| cluster.issue_command(p(at), Command::Enter));
     let mut order = Vec::new();
     for _ in 0..3 {
-        cluster.settle();
+        cluster.run_until_quiescent();
         let inside = entered(&mut cluster);
         assert_eq!(inside.len(), 1, "{inside:?}");
         cluster.issue_command(p(inside[0]), Command::Exit);

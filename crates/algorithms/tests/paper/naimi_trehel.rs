@@ -14,7 +14,7 @@ use crate::support::{command_and_drain, p};
 use tenure_trace::{SplitMix64, TestCluster};
 
 fn cluster(size: u32) -> TestCluster<NaimiTrehel> {
-    TestCluster::uniform(size, ChannelOrder::Fifo, ())
+    TestCluster::with_same_config(size, ChannelOrder::Fifo, ())
 }
 
 #[test]
@@ -112,8 +112,8 @@ fn returned_request_and_unexpected_token_are_ignored() {
     let mut cluster = cluster(3);
     enter_and_exit(&mut cluster, 2);
     let before = cluster.total_sent();
-    cluster.deliver_injected(p(1), p(2), Message::Request { requester: p(2) });
-    cluster.deliver_injected(p(1), p(3), Message::Token { entries: 7 });
+    cluster.inject_and_deliver(p(1), p(2), Message::Request { requester: p(2) });
+    cluster.inject_and_deliver(p(1), p(3), Message::Token { entries: 7 });
     assert_eq!(cluster.total_sent(), before);
     assert_eq!(enter_and_exit(&mut cluster, 2), 0);
     assert_eq!(enter_and_exit(&mut cluster, 3), 3);

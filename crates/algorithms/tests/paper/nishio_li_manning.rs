@@ -4,7 +4,7 @@
 use tenure_algorithms::mutex::NishioLiManning;
 use tenure_algorithms::mutex::nishio_li_manning::Message;
 use tenure_core::service::mutex::Command;
-use tenure_core::{Algorithm, ChannelOrder, CrashModel, Fence, Property, Term, Verdict};
+use tenure_core::{Algorithm, ChannelOrder, CrashModel, Fence, PeerVerdict, Property, Term};
 
 use crate::support::mutex::{NONE, Plan, check_handovers, enter_and_exit, entered, fences, run};
 use crate::support::{
@@ -14,7 +14,7 @@ use crate::support::{
 use tenure_trace::{SplitMix64, TestCluster};
 
 fn cluster(size: u32) -> TestCluster<NishioLiManning> {
-    TestCluster::uniform(size, ChannelOrder::Fifo, ())
+    TestCluster::with_same_config(size, ChannelOrder::Fifo, ())
 }
 
 /// Returns the fence of an entry. `number` and `maker` identify the token: its term, and the
@@ -105,7 +105,7 @@ fn crashed_process_in_token_queue_is_skipped() {
     ask(&mut cluster, &[1, 2, 3, 4]);
     leave(&mut cluster, 1);
     cluster.crash(p(3));
-    cluster.report_verdict(p(2), p(3), Verdict::Suspect);
+    cluster.report_suspicion(p(2), p(3), PeerVerdict::Suspect);
     cluster.issue_command(p(2), Command::Exit);
     assert_eq!(
         (
@@ -124,9 +124,9 @@ fn sender_misses_token_sent_to_crashed_process() {
     leave(&mut cluster, 1);
     ask(&mut cluster, &[3]);
     assert_eq!(entered(&mut cluster), [1]);
-    suspicion_and_drain(&mut cluster, 3, 2, Verdict::Suspect);
+    suspicion_and_drain(&mut cluster, 3, 2, PeerVerdict::Suspect);
     assert_eq!(entered(&mut cluster), NONE, "P1 still awaits the answer of P2");
-    suspicion_and_drain(&mut cluster, 1, 2, Verdict::Suspect);
+    suspicion_and_drain(&mut cluster, 1, 2, PeerVerdict::Suspect);
     assert_eq!(fences(&mut cluster), [fence(1, 1, 1)]);
     assert_eq!(generation_messages(&cluster), [1, 2, 1]);
 }
@@ -149,10 +149,10 @@ fn process_inside_delays_the_new_token() {
 fn maker_inside_with_older_token_waits_for_itself() {
     let mut cluster = cluster(3);
     ask(&mut cluster, &[2, 3]);
-    suspicion_and_drain(&mut cluster, 2, 1, Verdict::Suspect);
+    suspicion_and_drain(&mut cluster, 2, 1, PeerVerdict::Suspect);
     assert_eq!(generation_messages(&cluster), [0; 3], "P2 has the token itself");
     let doubted = Term { number: 4, leader: p(3) };
-    cluster.deliver_injected(p(3), p(2), Message::Doubt { generation: doubted });
+    cluster.inject_and_deliver(p(3), p(2), Message::Doubt { generation: doubted });
     cluster.deliver_all(&mut SplitMix64(0));
     assert_eq!(entered(&mut cluster), [2]);
     leave(&mut cluster, 2);
@@ -176,8 +176,8 @@ fn overtaken_generation_restarts_with_higher_number() {
     let mut cluster = cluster(3);
     enter_and_exit(&mut cluster, 3);
     // P1 and P2 suspect each other, and both ask P3, which has the token.
-    cluster.report_verdict(p(1), p(2), Verdict::Suspect);
-    cluster.report_verdict(p(2), p(1), Verdict::Suspect);
+    cluster.report_suspicion(p(1), p(2), PeerVerdict::Suspect);
+    cluster.report_suspicion(p(2), p(1), PeerVerdict::Suspect);
     pass_all(&mut cluster, &[(2, 3), (1, 3), (3, 1)]);
     cluster.deliver_all(&mut SplitMix64(0));
     ask(&mut cluster, &[3]);
@@ -189,8 +189,8 @@ fn overtaken_generation_is_left_to_live_maker() {
     let mut cluster = cluster(3);
     enter_and_exit(&mut cluster, 3);
     let doubt = || Message::Doubt { generation: Term { number: 0, leader: p(1) } };
-    cluster.deliver_injected(p(3), p(1), doubt());
-    cluster.deliver_injected(p(3), p(2), doubt());
+    cluster.inject_and_deliver(p(3), p(1), doubt());
+    cluster.inject_and_deliver(p(3), p(2), doubt());
     cluster.deliver_all(&mut SplitMix64(0));
     ask(&mut cluster, &[3]);
     assert_eq!(fences(&mut cluster).last(), Some(&fence(1, 2, 1)), "higher than 1 of P1");
@@ -207,10 +207,10 @@ fn older_inquiry_of_same_maker_is_ignored() {
         let generation = Term { number, leader: p(maker) };
         Message::Inquire { generation }
     };
-    cluster.deliver_injected(p(1), p(2), inquire(2, 1));
-    cluster.deliver_injected(p(1), p(2), inquire(1, 1));
+    cluster.inject_and_deliver(p(1), p(2), inquire(2, 1));
+    cluster.inject_and_deliver(p(1), p(2), inquire(1, 1));
     assert_eq!(cluster.sent_count("answer"), 0, "P2 is inside");
-    cluster.deliver_injected(p(3), p(2), inquire(1, 3));
+    cluster.inject_and_deliver(p(3), p(2), inquire(1, 3));
     assert_eq!(
         cluster.messages_on_link((p(2), p(3))).len(),
         1,
@@ -226,7 +226,7 @@ fn older_token_is_discarded() {
     cluster.issue_command(p(3), Command::Enter);
     cluster.deliver_at((p(3), p(1)), 0);
     // The token is in flight to P3. P1 then suspects P2 by mistake, and starts to make a new token.
-    cluster.report_verdict(p(1), p(2), Verdict::Suspect);
+    cluster.report_suspicion(p(1), p(2), PeerVerdict::Suspect);
     cluster.deliver_at((p(1), p(3)), 1);
     pass_all(&mut cluster, &[(3, 1), (1, 3)]);
     assert_eq!(entered(&mut cluster), NONE, "the old token is rejected");
@@ -243,8 +243,8 @@ fn new_token_does_not_repeat_served_requests() {
     ask(&mut cluster, &[3]);
     crash_and_drain(&mut cluster, 3);
     let sent = cluster.total_sent();
-    cluster.deliver_injected(p(3), p(1), Message::Request { number: 2 });
-    cluster.deliver_injected(p(2), p(1), Message::Request { number: 2 });
+    cluster.inject_and_deliver(p(3), p(1), Message::Request { number: 2 });
+    cluster.inject_and_deliver(p(2), p(1), Message::Request { number: 2 });
     assert_eq!(cluster.total_sent(), sent, "P1 keeps its new token");
     assert_eq!(enter_and_exit(&mut cluster, 1), 0);
     assert_eq!(enter_and_exit(&mut cluster, 2), 3);
@@ -268,17 +268,17 @@ fn tolerates_all_but_one_crash() {
 fn false_suspicion_yields_different_fences() {
     let mut cluster = cluster(2);
     ask(&mut cluster, &[1, 2]);
-    cluster.report_verdict(p(2), p(1), Verdict::Suspect);
+    cluster.report_suspicion(p(2), p(1), PeerVerdict::Suspect);
     assert_eq!(fences(&mut cluster), [fence(0, 1, 1), fence(1, 2, 1)], "the resource rejects P1");
 }
 
 #[test]
 fn trusted_process_discards_its_older_token() {
     let mut cluster = cluster(2);
-    cluster.report_verdict(p(2), p(1), Verdict::Suspect);
+    cluster.report_suspicion(p(2), p(1), PeerVerdict::Suspect);
     enter_and_exit(&mut cluster, 2);
     assert_eq!(enter_and_exit(&mut cluster, 1), 0, "P1 knows no other token");
-    suspicion_and_drain(&mut cluster, 2, 1, Verdict::Trust);
+    suspicion_and_drain(&mut cluster, 2, 1, PeerVerdict::Trust);
     cluster.take_events();
     ask(&mut cluster, &[2, 1]);
     assert_eq!(fences(&mut cluster), [fence(2, 1, 1)], "and P1 waits");
@@ -289,7 +289,7 @@ fn trusted_process_discards_its_older_token() {
 #[test]
 fn known_generation_starts_no_other() {
     let mut cluster = cluster(2);
-    cluster.deliver_injected(
+    cluster.inject_and_deliver(
         p(2),
         p(1),
         Message::Doubt { generation: Term { number: 0, leader: p(1) } },
@@ -304,13 +304,13 @@ fn newer_token_received_inside_is_kept() {
     let mut cluster = cluster(3);
     enter_and_exit(&mut cluster, 2);
     ask(&mut cluster, &[3, 2, 1]);
-    suspicion_and_drain(&mut cluster, 1, 3, Verdict::Suspect);
+    suspicion_and_drain(&mut cluster, 1, 3, PeerVerdict::Suspect);
     let inside = [fence(0, 1, 2), fence(1, 1, 1)];
     assert_eq!(fences(&mut cluster), inside, "P3 and P1, by mistake");
     leave(&mut cluster, 1);
     assert_eq!(entered(&mut cluster), [2], "P3 is skipped");
     leave(&mut cluster, 2);
-    suspicion_and_drain(&mut cluster, 1, 3, Verdict::Trust);
+    suspicion_and_drain(&mut cluster, 1, 3, PeerVerdict::Trust);
     leave(&mut cluster, 3);
     enter_and_exit(&mut cluster, 3);
 }

@@ -3,14 +3,14 @@
 use tenure_algorithms::Variants;
 use tenure_algorithms::agreement::Paxos;
 use tenure_algorithms::agreement::paxos::VariantId;
-use tenure_core::{Algorithm, ChannelOrder, Verdict};
+use tenure_core::{Algorithm, ChannelOrder, PeerVerdict};
 use tenure_trace::{SplitMix64, TestCluster};
 
 use crate::support::consensus::{are_different, decided, propose};
 use crate::support::{p, pass_all, restart};
 
 fn cluster(size: u32) -> TestCluster<Paxos> {
-    TestCluster::uniform(size, ChannelOrder::Reordered, Variants::none())
+    TestCluster::with_same_config(size, ChannelOrder::Reordered, Variants::none())
 }
 
 #[test]
@@ -18,7 +18,7 @@ fn single_leader_decides_with_five_messages_per_peer() {
     for size in 1..=7 {
         let mut cluster = cluster(size);
         (1..=size).for_each(|at| propose(&mut cluster, at));
-        cluster.settle();
+        cluster.run_until_quiescent();
         let all: Vec<(u32, u64)> = (1..=size).map(|at| (at, 1)).collect();
         assert_eq!(decided(&mut cluster), all);
         let cost = Paxos::card(&Variants::none(), size).messages;
@@ -35,9 +35,9 @@ fn later_ballots_keep_the_chosen_value() {
     // P2 accepts, and P1 never learns of it.
     cluster.deliver_at((p(1), p(2)), 0);
     cluster.crash(p(1));
-    cluster.report_verdict(p(3), p(1), Verdict::Suspect);
-    cluster.report_verdict(p(2), p(1), Verdict::Suspect);
-    cluster.settle();
+    cluster.report_suspicion(p(3), p(1), PeerVerdict::Suspect);
+    cluster.report_suspicion(p(2), p(1), PeerVerdict::Suspect);
+    cluster.run_until_quiescent();
     assert_eq!(decided(&mut cluster), [(2, 1), (3, 1)]);
 }
 
@@ -46,7 +46,7 @@ fn old_ballot_is_refused_after_newer_promise() {
     let mut cluster = cluster(3);
     propose(&mut cluster, 1);
     propose(&mut cluster, 2);
-    cluster.report_verdict(p(2), p(1), Verdict::Suspect);
+    cluster.report_suspicion(p(2), p(1), PeerVerdict::Suspect);
     // P2's ballot reaches P3 first.
     pass_all(&mut cluster, &[(2, 3), (1, 3)]);
     let refused = cluster
@@ -54,7 +54,7 @@ fn old_ballot_is_refused_after_newer_promise() {
         .iter()
         .any(|it| format!("{it:?}").contains("Refused"));
     assert!(refused);
-    cluster.settle();
+    cluster.run_until_quiescent();
     let decided = decided(&mut cluster);
     assert_eq!(decided.len(), 3);
     assert!(!are_different(&decided), "{decided:?}");
@@ -66,13 +66,13 @@ fn decides_only_with_a_majority() {
     cluster.crash(p(2));
     cluster.crash(p(3));
     propose(&mut cluster, 1);
-    cluster.settle();
+    cluster.run_until_quiescent();
     assert_eq!(decided(&mut cluster), []);
     cluster.recover(p(3));
-    cluster.settle();
+    cluster.run_until_quiescent();
     assert_eq!(decided(&mut cluster), [(1, 1), (3, 1)]);
     cluster.recover(p(2));
-    cluster.settle();
+    cluster.run_until_quiescent();
     assert_eq!(decided(&mut cluster), [(2, 1)]);
 }
 
@@ -80,11 +80,11 @@ fn decides_only_with_a_majority() {
 fn restart_keeps_promises_and_reports_the_decision() {
     let mut cluster = cluster(3);
     (1..=3).for_each(|at| propose(&mut cluster, at));
-    cluster.settle();
+    cluster.run_until_quiescent();
     assert_eq!(decided(&mut cluster), [(1, 1), (2, 1), (3, 1)]);
     let before = cluster.process(p(2)).unwrap().highest_term();
     restart(&mut cluster, 2);
-    cluster.settle();
+    cluster.run_until_quiescent();
     assert_eq!(cluster.process(p(2)).unwrap().highest_term(), before);
     assert_eq!(decided(&mut cluster), [(2, 1)]);
 }
@@ -100,7 +100,7 @@ fn recovered_process_announces_its_decision() {
     pass_all(&mut cluster, &[(2, 1)]);
     assert_eq!(decided(&mut cluster), []);
     restart(&mut cluster, 1);
-    cluster.settle();
+    cluster.run_until_quiescent();
     assert_eq!(decided(&mut cluster), [(1, 1), (2, 1), (3, 1)]);
 }
 
@@ -108,7 +108,7 @@ fn recovered_process_announces_its_decision() {
 /// that decided, with their decisions.
 fn run_with_faults(size: u32, variants: Variants<VariantId>, seed: u64) -> Vec<(u32, u64)> {
     let mut cluster: TestCluster<Paxos> =
-        TestCluster::uniform(size, ChannelOrder::Reordered, variants);
+        TestCluster::with_same_config(size, ChannelOrder::Reordered, variants);
     let mut rng = SplitMix64(seed);
     (1..=size).for_each(|at| propose(&mut cluster, at));
     let mut decisions = Vec::new();
@@ -116,8 +116,8 @@ fn run_with_faults(size: u32, variants: Variants<VariantId>, seed: u64) -> Vec<(
         let links = cluster.links_in_use();
         let [at, peer] = [1, 2].map(|_| p(rng.below(size as usize) as u32 + 1));
         match rng.below(12) {
-            0 if at != peer => cluster.report_verdict(at, peer, Verdict::Suspect),
-            1 if at != peer => cluster.report_verdict(at, peer, Verdict::Trust),
+            0 if at != peer => cluster.report_suspicion(at, peer, PeerVerdict::Suspect),
+            1 if at != peer => cluster.report_suspicion(at, peer, PeerVerdict::Trust),
             2 if !links.is_empty() => cluster.lose_oldest(links[rng.below(links.len())]),
             3 if !links.is_empty() => cluster.duplicate_oldest(links[rng.below(links.len())]),
             4 => {

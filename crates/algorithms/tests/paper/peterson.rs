@@ -22,7 +22,8 @@ fn ring(ids: &[u32]) -> Config {
 /// without the announcement, and the process that announces.
 fn run(ids: &[u32], seed: u64) -> (u32, u64, ProcessId) {
     let size = ids.len() as u32;
-    let mut cluster = TestCluster::<Peterson>::uniform(size, ChannelOrder::Fifo, ring(ids));
+    let mut cluster =
+        TestCluster::<Peterson>::with_same_config(size, ChannelOrder::Fifo, ring(ids));
     all_processes(size).into_iter().for_each(|at| cluster.issue_command(at, Command::Elect));
     let (mut phases, mut announcer) = (0, None);
     let mut rng = SplitMix64(seed);
@@ -52,7 +53,7 @@ fn twin(ids: &[u32]) -> u64 {
 #[test]
 fn costs_at_most_two_laps_per_phase() {
     for size in 2..=6_u32 {
-        let cost = Peterson::card(&Config::plain(size), size).messages;
+        let cost = Peterson::card(&Config::with_defaults(size), size).messages;
         let mut seed = 0;
         permutations(size, |ids| {
             seed += 1;
@@ -123,7 +124,7 @@ fn duplicates_do_not_change_the_leader() {
 /// Runs an election under a variant with a known mistake, and stops it after `most` messages.
 fn mistaken(ids: &[u32], mistake: VariantId, most: u64) -> TestCluster<Peterson> {
     let config = Config { variants: Variants::none().with(mistake), ..ring(ids) };
-    let mut cluster = TestCluster::uniform(ids.len() as u32, ChannelOrder::Fifo, config);
+    let mut cluster = TestCluster::with_same_config(ids.len() as u32, ChannelOrder::Fifo, config);
     all_processes(ids.len() as u32)
         .into_iter()
         .for_each(|at| cluster.issue_command(at, Command::Elect));

@@ -2,9 +2,9 @@
 
 use tenure_algorithms::detector::PhiAccrual;
 use tenure_algorithms::detector::phi_accrual::{
-    Config, Timer, lateness_for_phi, phi_thousandths_for_lateness,
+    Config, Timer, phi_thousandths_for_z, z_thousandths_for_phi,
 };
-use tenure_core::{Delay, Input, LocalTime, Verdict};
+use tenure_core::{Delay, Input, LocalTime, PeerVerdict};
 
 use crate::support::detector::DetectorHarness;
 use crate::support::p;
@@ -44,20 +44,19 @@ fn phi(z: f64) -> f64 {
 fn level_approximates_phi() {
     for step in -190..=1200 {
         let z = f64::from(step) / 100.0;
-        let found = phi_thousandths_for_lateness(i64::from(step) * 10) as f64 / 1000.0;
+        let found = phi_thousandths_for_z(i64::from(step) * 10) as f64 / 1000.0;
         assert!((found - phi(z)).abs() < 0.0045, "z = {z}: {found} and {}", phi(z));
     }
     assert_eq!(
         (
-            phi_thousandths_for_lateness(-2001),
-            phi_thousandths_for_lateness(i64::MIN),
-            phi_thousandths_for_lateness(i64::MAX)
+            phi_thousandths_for_z(-2001),
+            phi_thousandths_for_z(i64::MIN),
+            phi_thousandths_for_z(i64::MAX)
         ),
         (0, 0, 32_750)
     );
     assert!(
-        (-3000..13_000)
-            .all(|z| phi_thousandths_for_lateness(z) <= phi_thousandths_for_lateness(z + 1)),
+        (-3000..13_000).all(|z| phi_thousandths_for_z(z) <= phi_thousandths_for_z(z + 1)),
         "suspicion only grows"
     );
 }
@@ -67,15 +66,15 @@ fn level_approximates_phi() {
 #[test]
 fn threshold_matches_tail_probability() {
     for (threshold, known) in [(1_000, 1.2816), (2_000, 2.3263), (3_000, 3.0902), (8_000, 5.6120)] {
-        let found = lateness_for_phi(threshold) as f64 / 1000.0;
+        let found = z_thousandths_for_phi(threshold) as f64 / 1000.0;
         assert!((found - known).abs() < 0.02, "{threshold}: {found}");
     }
     for threshold in 100..32_700 {
-        let back = phi_thousandths_for_lateness(lateness_for_phi(threshold));
+        let back = phi_thousandths_for_z(z_thousandths_for_phi(threshold));
         assert!(back.abs_diff(threshold) <= 6, "{threshold}: {back}");
     }
     assert_eq!(
-        (lateness_for_phi(0), lateness_for_phi(9), lateness_for_phi(u64::MAX)),
+        (z_thousandths_for_phi(0), z_thousandths_for_phi(9), z_thousandths_for_phi(u64::MAX)),
         (-2000, -2000, 12_000)
     );
 }
@@ -157,7 +156,7 @@ fn accuracy_false_suspicion_adds_allowance() {
         one.advance(10_000 * UNIT);
         one.time_out(p(2));
         one.heartbeat_from(p(2));
-        assert_eq!(one.verdicts(), [(p(2), Verdict::Trust)]);
+        assert_eq!(one.verdicts(), [(p(2), PeerVerdict::Trust)]);
         let timeout = (first + mistakes * config.increment).min(config.max_timeout);
         assert_eq!(one.timeout_of(p(2)), Some(Delay::ticks(timeout)));
     }

@@ -6,10 +6,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::catalogue::{FromParameters, Parameters};
-use tenure_algorithms::election::Raft;
+use tenure_algorithms::election::RaftElection;
 use tenure_algorithms::election::raft::{Config, Message, Timer, VariantId};
 use tenure_core::service::election::{Command, Event};
-use tenure_core::{Algorithm, ChannelOrder, Delay, ProcessId, TICKS_PER_UNIT};
+use tenure_core::{Algorithm, ChannelOrder, Delay, ProcessId, TICKS_PER_TIME_UNIT};
 
 use crate::support::election::{beliefs, unchecked_beliefs};
 use crate::support::{events, fire_and_drain, p, pass_all, processes_with, restart};
@@ -17,25 +17,25 @@ use tenure_trace::{SplitMix64, TestCluster};
 
 fn config(size: u32, switches: &[VariantId]) -> Config {
     let variants = switches.iter().fold(Variants::none(), |all, one| all.with(*one));
-    Config { variants, ..Config::plain(size, TICKS_PER_UNIT) }
+    Config { variants, ..Config::with_defaults(size, TICKS_PER_TIME_UNIT) }
 }
 
-fn cluster(size: u32, switches: &[VariantId]) -> TestCluster<Raft> {
-    TestCluster::uniform(size, ChannelOrder::Reordered, config(size, switches))
+fn cluster(size: u32, switches: &[VariantId]) -> TestCluster<RaftElection> {
+    TestCluster::with_same_config(size, ChannelOrder::Reordered, config(size, switches))
 }
 
 const KINDS: [&str; 6] =
     ["request-pre-vote", "pre-vote", "request-vote", "vote", "heartbeat", "heard"];
 
 /// Returns a cluster in which P1 has timed out first and leads in term 1.
-fn led_by_p1(size: u32, switches: &[VariantId]) -> TestCluster<Raft> {
+fn led_by_p1(size: u32, switches: &[VariantId]) -> TestCluster<RaftElection> {
     let mut cluster = cluster(size, switches);
     fire_and_drain(&mut cluster, 1, Timer::Election);
     cluster
 }
 
 /// Returns the processes that became leaders since the last call, with their terms.
-fn new_leaders(cluster: &mut TestCluster<Raft>) -> Vec<(u64, ProcessId)> {
+fn new_leaders(cluster: &mut TestCluster<RaftElection>) -> Vec<(u64, ProcessId)> {
     let new_leader = |(at, event)| match event {
         Event::Elected { leader, term } if leader == p(at) => Some((term.number, leader)),
         _ => None,
@@ -43,7 +43,7 @@ fn new_leaders(cluster: &mut TestCluster<Raft>) -> Vec<(u64, ProcessId)> {
     events(cluster).into_iter().filter_map(new_leader).collect()
 }
 
-fn state_of(cluster: &TestCluster<Raft>, at: u32) -> String {
+fn state_of(cluster: &TestCluster<RaftElection>, at: u32) -> String {
     format!("{:?}", cluster.process(p(at)).unwrap())
 }
 
@@ -101,7 +101,7 @@ fn split_vote_is_resolved_in_next_term() {
 fn steps_down_for_later_term() {
     let mut cluster = led_by_p1(3, &[]);
     cluster.take_events();
-    cluster.deliver_injected(p(3), p(1), Message::Overtaken { term: 5 });
+    cluster.inject_and_deliver(p(3), p(1), Message::Overtaken { term: 5 });
     let seen = events(&mut cluster);
     assert!(matches!(seen[..], [(1, Event::Deposed { .. })]), "{seen:?}");
     assert_eq!(cluster.armed_timers().iter().filter(|(at, _)| *at == p(1)).count(), 1);
@@ -128,7 +128,7 @@ fn leader_of_earlier_term_is_informed() {
 fn votes_once_per_term() {
     let mut cluster = cluster(3, &[]);
     for candidate in [1, 1, 3] {
-        cluster.deliver_injected(p(candidate), p(2), Message::RequestVote { term: 4 });
+        cluster.inject_and_deliver(p(candidate), p(2), Message::RequestVote { term: 4 });
     }
     let vote = |to: u32, granted| {
         let found = cluster.messages_on_link((p(2), p(to)));
@@ -180,7 +180,7 @@ fn pre_vote_protects_the_leader() {
     assert_eq!(deposed(&[VariantId::PreVote]), (false, true));
 }
 
-fn was_deposed(cluster: &mut TestCluster<Raft>, at: u32) -> bool {
+fn was_deposed(cluster: &mut TestCluster<RaftElection>, at: u32) -> bool {
     processes_with(cluster, |event| matches!(event, Event::Deposed { .. })).contains(&at)
 }
 
@@ -201,19 +201,19 @@ fn pre_vote_replaces_a_crashed_leader() {
 #[test]
 fn follower_of_a_leader_grants_nothing() {
     let mut cluster = led_by_p1(3, &[VariantId::PreVote]);
-    cluster.deliver_injected(p(3), p(2), Message::RequestVote { term: 7 });
+    cluster.inject_and_deliver(p(3), p(2), Message::RequestVote { term: 7 });
     assert_eq!(
         *cluster.messages_on_link((p(2), p(3)))[0],
         Message::Vote { term: 1, granted: false }
     );
-    cluster.deliver_injected(p(3), p(1), Message::RequestVote { term: 7 });
+    cluster.inject_and_deliver(p(3), p(1), Message::RequestVote { term: 7 });
     assert_eq!(
         *cluster.messages_on_link((p(1), p(3)))[0],
         Message::Vote { term: 1, granted: false }
     );
     cluster.take_events();
     cluster.fire_timer(p(2), Timer::Election);
-    cluster.deliver_injected(p(3), p(2), Message::RequestVote { term: 7 });
+    cluster.inject_and_deliver(p(3), p(2), Message::RequestVote { term: 7 });
     assert_eq!(
         cluster.messages_on_link((p(2), p(3))).last(),
         Some(&&Message::Vote { term: 7, granted: true }),
@@ -262,8 +262,8 @@ fn candidacy_ends_with_the_lease() {
 #[test]
 fn responses_count_for_last_heartbeat_only() {
     let mut cluster = led_by_p1(3, &[]);
-    let confirmed = |cluster: &mut TestCluster<Raft>, round| {
-        cluster.deliver_injected(p(2), p(1), Message::Heard { term: 1, round });
+    let confirmed = |cluster: &mut TestCluster<RaftElection>, round| {
+        cluster.inject_and_deliver(p(2), p(1), Message::Heard { term: 1, round });
         state_of(cluster, 1).contains("answered: {P1, P2}")
     };
     cluster.fire_timer(p(1), Timer::Heartbeat);
@@ -279,7 +279,7 @@ fn restarted_process_grants_no_vote_before_timeout() {
     let votes = |switches: &[VariantId]| {
         let mut cluster = led_by_p1(3, switches);
         restart(&mut cluster, 2);
-        cluster.deliver_injected(p(3), p(2), Message::RequestVote { term: 2 });
+        cluster.inject_and_deliver(p(3), p(2), Message::RequestVote { term: 2 });
         let queue = cluster.messages_on_link((p(2), p(3)));
         matches!(queue.last(), Some(Message::Vote { granted: true, .. }))
     };
@@ -307,10 +307,10 @@ fn old_hand_over_is_ignored() {
     let mut cluster = led_by_p1(3, &[]);
     cluster.take_events();
     for term in [0, 2] {
-        cluster.deliver_injected(p(1), p(2), Message::HandOver { term });
+        cluster.inject_and_deliver(p(1), p(2), Message::HandOver { term });
         assert_eq!(cluster.sent_count("succeed"), 0, "{term}");
     }
-    cluster.deliver_injected(p(3), p(2), Message::Succeed { term: 1 });
+    cluster.inject_and_deliver(p(3), p(2), Message::Succeed { term: 1 });
     let refused = Message::Vote { term: 1, granted: false };
     assert_eq!(
         cluster.messages_on_link((p(2), p(3))).last(),
@@ -402,7 +402,7 @@ fn lease_is_shorter_than_election_timeout() {
             heartbeat_interval: heartbeat,
             lease_duration: lease,
             ..
-        } = Config::plain(size, delay);
+        } = Config::with_defaults(size, delay);
         let most = (12 + 4 * u64::from(size)) * delay;
         assert_eq!((election.min, election.max), (12 * delay, most));
         assert_eq!((heartbeat, lease), (Delay::ticks(3 * delay), Delay::ticks(8 * delay)));
@@ -416,14 +416,14 @@ fn lease_is_shorter_than_election_timeout() {
 #[test]
 fn election_timeout_follows_from_clock_drift() {
     for drift_ppm in [0, 40_000, 100_000, 900_000] {
-        let parameters = Parameters { drift_ppm, delay: 1_000, ..Parameters::plain(3) };
+        let parameters = Parameters { drift_ppm, delay: 1_000, ..Parameters::with_defaults(3) };
         let config = Config::from_parameters(&parameters).unwrap();
         let (slow, fast) = (1_000_000 - u64::from(drift_ppm), 1_000_000 + u64::from(drift_ppm));
         let leads = config.heartbeat_interval.max + config.lease_duration.max;
         assert!(leads * fast < config.election_timeout.min * slow, "{drift_ppm}: {config:?}");
-        assert!(Raft::card(&config, 3).drift_ppm >= drift_ppm, "{drift_ppm}: {config:?}");
+        assert!(RaftElection::card(&config, 3).drift_ppm >= drift_ppm, "{drift_ppm}: {config:?}");
         if drift_ppm <= 40_000 {
-            assert_eq!(config.election_timeout, Config::plain(3, 1_000).election_timeout);
+            assert_eq!(config.election_timeout, Config::with_defaults(3, 1_000).election_timeout);
         }
     }
 }
@@ -440,7 +440,7 @@ fn only_a_leader_resigns() {
 fn pre_vote_needs_a_later_term() {
     for (term, granted) in [(0, false), (1, true)] {
         let mut cluster = cluster(3, &[VariantId::PreVote]);
-        cluster.deliver_injected(p(1), p(2), Message::RequestPreVote { term });
+        cluster.inject_and_deliver(p(1), p(2), Message::RequestPreVote { term });
         assert_eq!(*cluster.messages_on_link((p(2), p(1)))[0], Message::PreVote { term, granted });
     }
 }

@@ -7,26 +7,26 @@ mod membership;
 mod pace;
 
 use tenure_algorithms::Variants;
-use tenure_algorithms::agreement::RaftLog;
+use tenure_algorithms::agreement::RaftReplica;
 use tenure_algorithms::agreement::raft_log::{Config, EntryId, Message, Stable, Timer, VariantId};
-use tenure_core::service::log::{Command, Content, Entry, Event, Payload, Reason};
-use tenure_core::{Algorithm, ChannelOrder, ProcessId, Protocol, TICKS_PER_UNIT};
+use tenure_core::service::log::{Command, Content, DeclineReason, Entry, Event, Payload};
+use tenure_core::{Algorithm, ChannelOrder, ProcessId, Protocol, TICKS_PER_TIME_UNIT};
 use tenure_trace::{SplitMix64, TestCluster};
 
 use crate::support::{self, fire_and_drain, lose_all, p, pass_all, restart};
 
 fn config(size: u32, switches: &[VariantId]) -> Config {
     let variants = switches.iter().fold(Variants::none(), |all, one| all.with(*one));
-    Config { variants, ..Config::plain(size, TICKS_PER_UNIT) }
+    Config { variants, ..Config::with_defaults(size, TICKS_PER_TIME_UNIT) }
 }
 
-fn cluster(size: u32, switches: &[VariantId]) -> TestCluster<RaftLog> {
-    TestCluster::uniform(size, ChannelOrder::Reordered, config(size, switches))
+fn cluster(size: u32, switches: &[VariantId]) -> TestCluster<RaftReplica> {
+    TestCluster::with_same_config(size, ChannelOrder::Reordered, config(size, switches))
 }
 
 /// Returns a cluster led by P1. The first entry in the log is committed, and all processes know
 /// that it is committed.
-fn led_by_p1(size: u32, switches: &[VariantId]) -> TestCluster<RaftLog> {
+fn led_by_p1(size: u32, switches: &[VariantId]) -> TestCluster<RaftReplica> {
     let mut cluster = cluster(size, switches);
     fire_and_drain(&mut cluster, 1, Timer::Election);
     if switches.contains(&VariantId::Together) {
@@ -40,21 +40,21 @@ fn led_by_p1(size: u32, switches: &[VariantId]) -> TestCluster<RaftLog> {
     cluster
 }
 
-fn heartbeat(cluster: &mut TestCluster<RaftLog>, at: u32) {
+fn heartbeat(cluster: &mut TestCluster<RaftReplica>, at: u32) {
     fire_and_drain(cluster, at, Timer::Heartbeat);
 }
 
-fn append(cluster: &mut TestCluster<RaftLog>, at: u32, ticket: u64) {
+fn append(cluster: &mut TestCluster<RaftReplica>, at: u32, ticket: u64) {
     cluster.issue_command(p(at), Command::Append { ticket, payload: Payload::from(ticket) });
 }
 
-fn append_and_drain(cluster: &mut TestCluster<RaftLog>, at: u32, ticket: u64) {
+fn append_and_drain(cluster: &mut TestCluster<RaftReplica>, at: u32, ticket: u64) {
     append(cluster, at, ticket);
     cluster.deliver_all(&mut SplitMix64(0));
 }
 
 /// Returns the events since the last call, except for stored entries.
-fn events(cluster: &mut TestCluster<RaftLog>) -> Vec<(u32, Event)> {
+fn events(cluster: &mut TestCluster<RaftReplica>) -> Vec<(u32, Event)> {
     let mut events = support::events(cluster);
     events.retain(|(_, event)| !matches!(event, Event::Stored { .. }));
     events
@@ -74,18 +74,18 @@ fn commits(events: &[(u32, Event)]) -> Vec<(u32, u64)> {
     commits
 }
 
-fn commit_index(cluster: &TestCluster<RaftLog>, at: u32) -> u64 {
+fn commit_index(cluster: &TestCluster<RaftReplica>, at: u32) -> u64 {
     cluster.process(p(at)).expect("the process is up").commit_index()
 }
 
 /// Returns the event by which the process `at` declines a request and names P1 as the leader.
-fn declined(at: u32, ticket: u64, reason: Reason) -> (u32, Event) {
+fn declined(at: u32, ticket: u64, reason: DeclineReason) -> (u32, Event) {
     (at, Event::Declined { ticket, reason, leader: Some(p(1)) })
 }
 
-fn terms(cluster: &TestCluster<RaftLog>, at: u32) -> Vec<u64> {
+fn terms(cluster: &TestCluster<RaftReplica>, at: u32) -> Vec<u64> {
     let log = cluster.process(p(at)).expect("the process is up").log();
-    let here = log.base().index + 1..=log.last().index;
+    let here = log.last_compacted().index + 1..=log.last().index;
     here.map(|index| log.entry(index).expect("up to the last").term).collect()
 }
 
@@ -95,23 +95,25 @@ fn of_terms(terms: &[u64]) -> Vec<Entry> {
 
 /// Gives a process a log whose entries have these terms, as if leaders of those terms had sent
 /// them.
-fn give_log(cluster: &mut TestCluster<RaftLog>, to: u32, terms: &[u64]) {
+fn give_log(cluster: &mut TestCluster<RaftReplica>, to: u32, terms: &[u64]) {
     let from = if to == 1 { p(2) } else { p(1) };
     for (place, term) in terms.iter().enumerate() {
         let before = place.checked_sub(1).map_or(0, |before| terms[before]);
         let prev = EntryId { index: place as u64, term: before };
         let entries = of_terms(&[*term]);
         let append = Message::Append { term: *term, prev, entries, commit: 0, round: 0, acked: 0 };
-        cluster.deliver_injected(from, p(to), append);
+        cluster.inject_and_deliver(from, p(to), append);
     }
     cluster.take_events();
     for (from, to) in cluster.links_in_use() {
-        lose_all(cluster, from.number(), to.number());
+        lose_all(cluster, from.display_number(), to.display_number());
     }
 }
 
-fn isolate(cluster: &mut TestCluster<RaftLog>, one: u32) {
-    for other in cluster.process_ids().into_iter().map(ProcessId::number).filter(|it| *it != one) {
+fn isolate(cluster: &mut TestCluster<RaftReplica>, one: u32) {
+    for other in
+        cluster.process_ids().into_iter().map(ProcessId::display_number).filter(|it| *it != one)
+    {
         lose_all(cluster, one, other);
         lose_all(cluster, other, one);
     }
@@ -123,7 +125,7 @@ fn entry_costs_one_round_trip_per_peer() {
         let mut cluster = led_by_p1(size, &[]);
         let before = cluster.total_sent();
         append_and_drain(&mut cluster, 1, 1);
-        let cost = RaftLog::card(&config(size, &[]), size).messages;
+        let cost = RaftReplica::card(&config(size, &[]), size).messages;
         assert_eq!(
             (cluster.total_sent() - before, cost.least),
             (2 * u64::from(size - 1), cost.least)
@@ -194,7 +196,7 @@ fn repairs_every_log_of_figure_3_6() {
     for (place, log) in followers.iter().enumerate() {
         give_log(&mut cluster, place as u32 + 2, log);
     }
-    cluster.deliver_injected(p(2), p(1), Message::Overtaken { term: 7 });
+    cluster.inject_and_deliver(p(2), p(1), Message::Overtaken { term: 7 });
     fire_and_drain(&mut cluster, 1, Timer::Election);
     let wanted: Vec<u64> = leader.into_iter().chain([8]).collect();
     for at in 1..=7 {
@@ -235,7 +237,7 @@ fn does_not_commit_by_copies_of_older_term() {
     for (switches, alone) in [(&[][..], false), (&[VariantId::OldTermCommit], true)] {
         let switches = [&[VariantId::NoPreVote], switches].concat();
         let config = Config { max_batch_entries: 1, ..config(5, &switches) };
-        let mut cluster = TestCluster::uniform(5, ChannelOrder::Reordered, config);
+        let mut cluster = TestCluster::with_same_config(5, ChannelOrder::Reordered, config);
         give_log(&mut cluster, 1, &[1, 2]);
         give_log(&mut cluster, 2, &[1, 2]);
         give_log(&mut cluster, 3, &[1]);
@@ -262,7 +264,7 @@ fn does_not_commit_by_copies_of_older_term() {
 
 /// Delivers one heartbeat of `at` to process `to`, and the response. Messages to all other
 /// processes are lost.
-fn heartbeat_to(cluster: &mut TestCluster<RaftLog>, at: u32, to: u32) {
+fn heartbeat_to(cluster: &mut TestCluster<RaftReplica>, at: u32, to: u32) {
     cluster.fire_timer(p(at), Timer::Heartbeat);
     pass_all(cluster, &[(at, to), (to, at)]);
     isolate(cluster, at);
@@ -277,7 +279,7 @@ fn late_append_truncates_only_conflicts() {
         append_and_drain(&mut cluster, 1, 2);
         let entries = vec![Entry { term: 1, content: Content::Payload(Payload::from(1)) }];
         let late = Message::Append { term: 1, prev, entries, commit: 1, round: 0, acked: 0 };
-        cluster.deliver_injected(p(1), p(2), late);
+        cluster.inject_and_deliver(p(1), p(2), late);
         assert_eq!(terms(&cluster, 2).len(), kept);
     }
 }
@@ -287,7 +289,8 @@ fn follower_declines_and_names_the_leader() {
     let mut cluster = led_by_p1(3, &[]);
     append(&mut cluster, 2, 7);
     cluster.issue_command(p(3), Command::Read { ticket: 8 });
-    let expected = [declined(2, 7, Reason::NotLeading), declined(3, 8, Reason::NotLeading)];
+    let expected =
+        [declined(2, 7, DeclineReason::NotLeading), declined(3, 8, DeclineReason::NotLeading)];
     assert_eq!(events(&mut cluster), expected);
     assert_eq!(cluster.total_sent(), led_by_p1(3, &[]).total_sent(), "nothing is forwarded");
 }
@@ -297,11 +300,11 @@ fn deposed_leader_reports_unknown_outcome() {
     let mut cluster = led_by_p1(3, &[]);
     append(&mut cluster, 1, 1);
     cluster.issue_command(p(1), Command::Read { ticket: 2 });
-    cluster.deliver_injected(p(2), p(1), Message::Overtaken { term: 5 });
+    cluster.inject_and_deliver(p(2), p(1), Message::Overtaken { term: 5 });
     let expected = [
         Event::Following { term: 1, leader: None },
         Event::Unknown { ticket: 1 },
-        Event::Declined { ticket: 2, reason: Reason::Deposed, leader: None },
+        Event::Declined { ticket: 2, reason: DeclineReason::Deposed, leader: None },
     ];
     assert_eq!(events(&mut cluster), expected.map(|event| (1, event)));
 }
@@ -309,11 +312,12 @@ fn deposed_leader_reports_unknown_outcome() {
 #[test]
 fn declines_proposals_above_the_limit() {
     let config = Config { max_uncommitted: 2, ..config(3, &[]) };
-    let mut cluster = TestCluster::<RaftLog>::uniform(3, ChannelOrder::Reordered, config);
+    let mut cluster =
+        TestCluster::<RaftReplica>::with_same_config(3, ChannelOrder::Reordered, config);
     fire_and_drain(&mut cluster, 1, Timer::Election);
     events(&mut cluster);
     (1..=3).for_each(|ticket| append(&mut cluster, 1, ticket));
-    assert_eq!(events(&mut cluster), [declined(1, 3, Reason::Full)]);
+    assert_eq!(events(&mut cluster), [declined(1, 3, DeclineReason::Full)]);
     cluster.deliver_all(&mut SplitMix64(0));
     append(&mut cluster, 1, 4);
     assert!(!events(&mut cluster).iter().any(|(_, it)| matches!(it, Event::Declined { .. })));
@@ -325,7 +329,7 @@ fn declines_proposals_above_the_limit() {
 #[test]
 fn reads_share_confirmation_rounds() {
     let mut cluster = led_by_p1(5, &[]);
-    let read = |cluster: &mut TestCluster<RaftLog>, ticket| {
+    let read = |cluster: &mut TestCluster<RaftReplica>, ticket| {
         cluster.issue_command(p(1), Command::Read { ticket })
     };
     let answer = |ticket| (1, Event::Answered { ticket, index: 1 });
@@ -351,7 +355,8 @@ fn new_leader_answers_no_read_before_first_commit() {
             max_batch_entries: 1,
             ..config(2, &[&[VariantId::NoPreVote], switches].concat())
         };
-        let mut cluster = TestCluster::<RaftLog>::uniform(2, ChannelOrder::Reordered, config);
+        let mut cluster =
+            TestCluster::<RaftReplica>::with_same_config(2, ChannelOrder::Reordered, config);
         give_log(&mut cluster, 1, &[1, 1]);
         cluster.fire_timer(p(1), Timer::Election);
         pass_all(&mut cluster, &[(1, 2), (2, 1)]);
@@ -377,7 +382,7 @@ fn persisted_state_survives_crash() {
     assert_eq!(commit_index(&cluster, 2), 0, "the commit index is not saved");
     // P2 has voted for P1 in term 1, and does not vote for P3 in the same term.
     let last = EntryId { index: 9, term: 1 };
-    cluster.deliver_injected(p(3), p(2), Message::RequestVote { term: 1, last });
+    cluster.inject_and_deliver(p(3), p(2), Message::RequestVote { term: 1, last });
     let answer = cluster.messages_on_link((p(2), p(3)));
     assert_eq!(answer, [&Message::Vote { term: 1, granted: false }]);
     events(&mut cluster);
@@ -422,7 +427,7 @@ fn transfers_leadership_to_up_to_date_target() {
     append(&mut cluster, 1, 1);
     cluster.issue_command(p(1), Command::Transfer { ticket: 2, to: p(3) });
     append(&mut cluster, 1, 3);
-    assert_eq!(events(&mut cluster), [declined(1, 3, Reason::HandingOver)]);
+    assert_eq!(events(&mut cluster), [declined(1, 3, DeclineReason::HandingOver)]);
     assert_eq!(cluster.sent_count("timeout-now"), 0, "P3 lacks an entry");
     cluster.deliver_all(&mut SplitMix64(0));
     let events = events(&mut cluster);
@@ -458,7 +463,7 @@ fn transfer_without_target_picks_first_up_to_date() {
 fn transfer_without_candidates_is_declined() {
     let mut cluster = led_by_p1(1, &[]);
     cluster.issue_command(p(1), Command::HandOver { ticket: 1 });
-    assert_eq!(events(&mut cluster), [declined(1, 1, Reason::NotTaken)]);
+    assert_eq!(events(&mut cluster), [declined(1, 1, DeclineReason::NotTaken)]);
     append(&mut cluster, 1, 2);
     assert!(events(&mut cluster).contains(&(1, Event::Acknowledged { ticket: 2, index: 2 })));
 }
@@ -471,7 +476,7 @@ fn failed_transfer_is_aborted() {
     cluster.issue_command(p(1), Command::Transfer { ticket: 1, to: p(3) });
     cluster.crash(p(3));
     cluster.fire_timer(p(1), Timer::Election);
-    assert_eq!(events(&mut cluster), [declined(1, 1, Reason::NotTaken)]);
+    assert_eq!(events(&mut cluster), [declined(1, 1, DeclineReason::NotTaken)]);
     append_and_drain(&mut cluster, 1, 2);
     assert!(events(&mut cluster).contains(&(1, Event::Acknowledged { ticket: 2, index: 2 })));
 }
@@ -488,7 +493,7 @@ fn saved_changes_rebuild_the_state() {
         random_step(&mut cluster, &mut rng, round);
         let process = cluster.process(p(2)).expect("the process is up");
         if let Some(change) = process.unsaved_change(&saved) {
-            RaftLog::apply_change(&mut saved, change);
+            RaftReplica::apply_change(&mut saved, change);
         }
         assert_eq!(saved, process.stable(), "round {round}");
         assert_eq!(process.unsaved_change(&saved), None);
@@ -500,7 +505,8 @@ fn saved_changes_rebuild_the_state() {
 #[test]
 fn snapshots_are_not_urgent() {
     let config = Config { trailing_entries: 2, ..config(3, &[]) };
-    let mut cluster = TestCluster::<RaftLog>::uniform(3, ChannelOrder::Reordered, config);
+    let mut cluster =
+        TestCluster::<RaftReplica>::with_same_config(3, ChannelOrder::Reordered, config);
     let mut rng = SplitMix64(7);
     let mut saved = cluster.process(p(2)).expect("the process is up").stable();
     let (mut rewriting, mut lags) = (None, 0);
@@ -514,14 +520,14 @@ fn snapshots_are_not_urgent() {
         let process = cluster.process(p(2)).expect("the process is up");
         if let Some(change) = process.urgent_change(&saved) {
             for written in rewriting.iter_mut().chain([&mut saved]) {
-                RaftLog::apply_change(written, change.clone());
+                RaftReplica::apply_change(written, change.clone());
             }
         }
         assert_eq!(process.urgent_change(&saved), None, "round {round}");
         let with_the_rest = |written: &Stable| {
             let mut whole = written.clone();
             let rest = process.unsaved_change(written);
-            rest.into_iter().for_each(|rest| RaftLog::apply_change(&mut whole, rest));
+            rest.into_iter().for_each(|rest| RaftReplica::apply_change(&mut whole, rest));
             whole
         };
         for written in rewriting.iter().chain([&saved]) {
@@ -538,7 +544,7 @@ fn snapshots_are_not_urgent() {
 }
 
 /// Lets each process append an entry, and sometimes compact its log. Half of the messages are lost.
-fn random_step(cluster: &mut TestCluster<RaftLog>, rng: &mut SplitMix64, round: u64) {
+fn random_step(cluster: &mut TestCluster<RaftReplica>, rng: &mut SplitMix64, round: u64) {
     (1..=3).for_each(|at| append(cluster, at, round));
     if round.is_multiple_of(5) {
         (1..=3).for_each(|at| compact(cluster, at));
@@ -549,7 +555,7 @@ fn random_step(cluster: &mut TestCluster<RaftLog>, rng: &mut SplitMix64, round: 
 }
 
 /// Compacts a process's log up to its commit index.
-fn compact(cluster: &mut TestCluster<RaftLog>, at: u32) {
+fn compact(cluster: &mut TestCluster<RaftReplica>, at: u32) {
     let index = commit_index(cluster, at);
     let state = Payload::from(index);
     cluster.issue_command(p(at), Command::Compact { ticket: 1000 + index, index, state });

@@ -17,7 +17,7 @@ use tenure_trace::{SplitMix64, TestCluster};
 const SHAPES: [TreeShape; 3] = [TreeShape::Star, TreeShape::Path, TreeShape::Heap];
 
 fn cluster(shape: TreeShape, size: u32) -> TestCluster<Raymond> {
-    TestCluster::uniform(size, ChannelOrder::Fifo, Config::with_tree_shape(shape, size))
+    TestCluster::with_same_config(size, ChannelOrder::Fifo, Config::with_tree_shape(shape, size))
 }
 
 fn any_tree(size: u32, rng: &mut SplitMix64) -> Config {
@@ -34,12 +34,17 @@ fn single_request_costs_twice_its_distance() {
         let mut rng = SplitMix64(seed);
         let size = 1 + rng.below(9) as u32;
         let config = any_tree(size, &mut rng);
-        let mut cluster = TestCluster::<Raymond>::uniform(size, ChannelOrder::Fifo, config.clone());
+        let mut cluster =
+            TestCluster::<Raymond>::with_same_config(size, ChannelOrder::Fifo, config.clone());
         let mut holder = p(1);
         for _ in 0..20 {
             let at = ProcessId(rng.below(size as usize) as u32);
             let distance = u64::from(config.tree.distance(holder, at));
-            assert_eq!(enter_and_exit(&mut cluster, at.number()), 2 * distance, "seed {seed}");
+            assert_eq!(
+                enter_and_exit(&mut cluster, at.display_number()),
+                2 * distance,
+                "seed {seed}"
+            );
             holder = at;
         }
     }
@@ -73,7 +78,8 @@ fn messages_stay_between_neighbours() {
     for seed in 0..100 {
         let mut rng = SplitMix64(seed);
         let config = any_tree(6, &mut rng);
-        let mut cluster = TestCluster::<Raymond>::uniform(6, ChannelOrder::Fifo, config.clone());
+        let mut cluster =
+            TestCluster::<Raymond>::with_same_config(6, ChannelOrder::Fifo, config.clone());
         (1..=6).for_each(|at| cluster.issue_command(p(at), Command::Enter));
         while let Some((from, to)) = cluster.links_in_use().first().copied() {
             assert_eq!(config.tree.distance(from, to), 1, "seed {seed}");
@@ -156,7 +162,10 @@ fn channels_need_no_order() {
 fn holder_reenters_until_a_request_arrives() {
     check_reentry(&mut cluster(TreeShape::Path, 2));
     let card = Raymond::card(&Config::with_tree_shape(TreeShape::Path, 2), 2);
-    assert!(!card.promises.contains(&Property::Order) && card.promised_bypass_bound().is_none());
+    assert!(
+        !card.promises.contains(&Property::FirstComeFirstServed)
+            && card.promised_bypass_bound().is_none()
+    );
 }
 
 #[test]

@@ -1,29 +1,30 @@
 //! Tests of the relayed log, a protocol that forwards requests to the leader of a replicated log.
 //! The replicated log itself has its own tests.
 
-use tenure_algorithms::agreement::RelayedLog;
+use tenure_algorithms::agreement::ForwardingLog;
 use tenure_algorithms::agreement::raft_log::{self, Timer};
 use tenure_algorithms::agreement::relayed_log::{Config, Message};
-use tenure_core::service::log::{self, Members, Payload, Reason};
-use tenure_core::service::relayed_log::{Command, Event, Ticket};
-use tenure_core::{Algorithm, ChannelOrder, Protocol, TICKS_PER_UNIT, Verdict};
+use tenure_core::service::log::{self, DeclineReason, Members, Payload};
+use tenure_core::service::relayed_log::{Command, Event, QueryId};
+use tenure_core::{Algorithm, ChannelOrder, PeerVerdict, Protocol, TICKS_PER_TIME_UNIT};
 use tenure_trace::{SplitMix64, TestCluster};
 
 use crate::support::{self, command_and_drain, fire_and_drain, p};
 
 fn config(size: u32, incarnation: u64) -> Config {
-    Config::around(raft_log::Config::plain(size, TICKS_PER_UNIT)).with_incarnation(incarnation)
+    Config::with_log_config(raft_log::Config::with_defaults(size, TICKS_PER_TIME_UNIT))
+        .in_session(incarnation)
 }
 
-fn led_by_p1(size: u32, incarnation: u64) -> TestCluster<RelayedLog> {
+fn led_by_p1(size: u32, incarnation: u64) -> TestCluster<ForwardingLog> {
     let mut cluster =
-        TestCluster::uniform(size, ChannelOrder::Reordered, config(size, incarnation));
+        TestCluster::with_same_config(size, ChannelOrder::Reordered, config(size, incarnation));
     fire_and_drain(&mut cluster, 1, Timer::Election);
     heartbeat(&mut cluster);
     cluster
 }
 
-fn heartbeat(cluster: &mut TestCluster<RelayedLog>) {
+fn heartbeat(cluster: &mut TestCluster<ForwardingLog>) {
     fire_and_drain(cluster, 1, Timer::Heartbeat);
     cluster.take_events();
 }
@@ -45,7 +46,7 @@ fn word(word: &str) -> Payload {
 }
 
 /// Returns the events at a process since the last call, except the events of the log.
-fn events(cluster: &mut TestCluster<RelayedLog>, at: u32) -> Vec<Event> {
+fn events(cluster: &mut TestCluster<ForwardingLog>, at: u32) -> Vec<Event> {
     let is_answer = |event: &Event| match event {
         Event::Log(event) => event.answered_ticket().is_some(),
         _ => true,
@@ -54,7 +55,7 @@ fn events(cluster: &mut TestCluster<RelayedLog>, at: u32) -> Vec<Event> {
     here.map(|(_, event)| event).filter(is_answer).collect()
 }
 
-fn declined(ticket: u64, reason: Reason, leader: Option<u32>) -> Event {
+fn declined(ticket: u64, reason: DeclineReason, leader: Option<u32>) -> Event {
     Event::Log(log::Event::Declined { ticket, reason, leader: leader.map(p) })
 }
 
@@ -70,7 +71,7 @@ fn forwarded_entry_costs_two_more_messages() {
             let before = cluster.total_sent();
             command_and_drain(&mut cluster, at, append(1));
             let (sent, least) = (cluster.total_sent() - before, 2 * u64::from(size - 1));
-            assert_eq!(RelayedLog::card(&config(size, 0), size).messages.least, least);
+            assert_eq!(ForwardingLog::card(&config(size, 0), size).messages.least, least);
             assert_eq!(sent, least + more);
             heartbeat(&mut cluster);
         }
@@ -112,7 +113,7 @@ fn question_is_asked_at_the_leader() {
     for at in [1, 2] {
         let mut cluster = led_by_p1(3, 4);
         command_and_drain(&mut cluster, at, ask(9));
-        let ticket = Ticket { incarnation: 4, number: 9 };
+        let ticket = QueryId { incarnation: 4, number: 9 };
         let received = Event::QueryReceived { by: p(at), ticket, query: word("how long?") };
         assert_eq!(events(&mut cluster, 1), [received]);
         command_and_drain(
@@ -141,7 +142,7 @@ fn question_waits_for_leadership_confirmation() {
     }
     cluster.deliver_all(&mut SplitMix64(0));
     fire_and_drain(&mut cluster, 3, Timer::Election);
-    assert_eq!(events(&mut cluster, 1), [declined(9, Reason::Deposed, None)]);
+    assert_eq!(events(&mut cluster, 1), [declined(9, DeclineReason::Deposed, None)]);
 }
 
 #[test]
@@ -151,10 +152,10 @@ fn request_to_crashed_leader_is_unknown() {
         cluster.issue_command(p(2), command);
     }
     cluster.take_events();
-    cluster.report_verdict(p(2), p(3), Verdict::Suspect);
+    cluster.report_suspicion(p(2), p(3), PeerVerdict::Suspect);
     assert_eq!(events(&mut cluster, 2), [], "another process crashed");
-    cluster.report_verdict(p(2), p(1), Verdict::Suspect);
-    let read = declined(2, Reason::Deposed, Some(1));
+    cluster.report_suspicion(p(2), p(1), PeerVerdict::Suspect);
+    let read = declined(2, DeclineReason::Deposed, Some(1));
     assert_eq!(events(&mut cluster, 2), [unknown(1), read, unknown(3)]);
     cluster.deliver_all(&mut SplitMix64(0));
     heartbeat(&mut cluster);
@@ -170,7 +171,11 @@ fn request_survives_suspicion_within_a_term() {
     cluster.take_events();
     // P2 was paused, and its election timeout fires before it reads a heartbeat.
     cluster.fire_timer(p(2), Timer::Election);
-    assert_eq!(events(&mut cluster, 2), [declined(2, Reason::Deposed, None)], "a read is repeated");
+    assert_eq!(
+        events(&mut cluster, 2),
+        [declined(2, DeclineReason::Deposed, None)],
+        "a read is repeated"
+    );
     cluster.deliver_all(&mut SplitMix64(0));
     fire_and_drain(&mut cluster, 1, Timer::Heartbeat);
     let done =
@@ -201,7 +206,12 @@ fn request_ends_with_the_term_or_a_pre_vote_without_majority() {
 
 /// Completes a request of the process `at`, with the copies of P1 and `other`. Only the answer
 /// reaches `at`, so its log does not reach the index of the request.
-fn complete_unseen(cluster: &mut TestCluster<RelayedLog>, at: u32, other: u32, command: Command) {
+fn complete_unseen(
+    cluster: &mut TestCluster<ForwardingLog>,
+    at: u32,
+    other: u32,
+    command: Command,
+) {
     cluster.issue_command(p(at), command);
     let mut rng = SplitMix64(0);
     for link in [(at, 1), (1, other), (other, 1)].map(|(from, to)| (p(from), p(to))) {
@@ -221,7 +231,7 @@ fn completed_request_ends_with_pre_vote_without_majority() {
         complete_unseen(&mut cluster, 2, 3, command);
     }
     assert_eq!(events(&mut cluster, 2), [], "the log of P2 is behind");
-    for ended in [&[][..], &[], &[unknown(1), declined(2, Reason::Deposed, None)]] {
+    for ended in [&[][..], &[], &[unknown(1), declined(2, DeclineReason::Deposed, None)]] {
         cluster.fire_timer(p(2), Timer::Election);
         assert_eq!(events(&mut cluster, 2), ended);
     }
@@ -234,10 +244,12 @@ fn completed_request_ends_with_pre_vote_without_majority() {
 #[test]
 fn completed_request_of_learner_ends_without_a_leader() {
     let members = Some(Members::parse("1,2/3").expect("members"));
-    let log =
-        raft_log::Config { initial_members: members, ..raft_log::Config::plain(3, TICKS_PER_UNIT) };
-    let mut cluster: TestCluster<RelayedLog> =
-        TestCluster::uniform(3, ChannelOrder::Reordered, Config::around(log));
+    let log = raft_log::Config {
+        initial_members: members,
+        ..raft_log::Config::with_defaults(3, TICKS_PER_TIME_UNIT)
+    };
+    let mut cluster: TestCluster<ForwardingLog> =
+        TestCluster::with_same_config(3, ChannelOrder::Reordered, Config::with_log_config(log));
     fire_and_drain(&mut cluster, 1, Timer::Election);
     heartbeat(&mut cluster);
     complete_unseen(&mut cluster, 3, 2, append(1));
@@ -267,12 +279,12 @@ fn completed_request_of_removed_process_ends() {
 
 #[test]
 fn declines_requests_without_a_leader() {
-    let mut cluster: TestCluster<RelayedLog> =
-        TestCluster::uniform(3, ChannelOrder::Reordered, config(3, 0));
+    let mut cluster: TestCluster<ForwardingLog> =
+        TestCluster::with_same_config(3, ChannelOrder::Reordered, config(3, 0));
     for command in [append(1), read(2), ask(3)] {
         cluster.issue_command(p(2), command);
     }
-    let all = [1, 2, 3].map(|ticket| declined(ticket, Reason::NotLeading, None));
+    let all = [1, 2, 3].map(|ticket| declined(ticket, DeclineReason::NotLeading, None));
     assert_eq!(events(&mut cluster, 2), all);
     assert_eq!(cluster.total_sent(), 0);
 }
@@ -282,7 +294,7 @@ fn declines_requests_without_a_leader() {
 #[test]
 fn answer_needs_matching_incarnation_and_sender() {
     let reply = |incarnation| {
-        let ticket = Ticket { incarnation, number: 9 };
+        let ticket = QueryId { incarnation, number: 9 };
         Command::Reply { to: p(2), ticket, reply: word("for ever") }
     };
     let mut cluster = led_by_p1(3, 5);
@@ -316,12 +328,14 @@ fn notice_reaches_its_recipients() {
 fn only_answers_wait_for_the_disk() {
     let mut cluster = led_by_p1(3, 0);
     let (to, payload) = ([p(1)].into_iter().collect(), word("so long"));
-    let ticket = Ticket { incarnation: 0, number: 1 };
+    let ticket = QueryId { incarnation: 0, number: 1 };
     let answer = Command::Reply { to: p(1), ticket, reply: word("for ever") };
     let sends = [ask(1), Command::Notify { to, payload }, answer].map(|command| {
         cluster.issue_command(p(2), command);
         let link = (p(2), p(1));
-        RelayedLog::must_wait_for_save(cluster.messages_on_link(link).last().expect("it is sent"))
+        ForwardingLog::must_wait_for_save(
+            cluster.messages_on_link(link).last().expect("it is sent"),
+        )
     });
     assert_eq!(sends, [false, false, true]);
 }

@@ -3,29 +3,29 @@
 use tenure_algorithms::Variants;
 use tenure_algorithms::agreement::ReliableBroadcast;
 use tenure_algorithms::agreement::reliable_broadcast::VariantId;
-use tenure_core::service::broadcast::{Command, Event, Item};
+use tenure_core::service::broadcast::{Command, Event, ItemId};
 use tenure_core::{Algorithm, ChannelOrder};
 use tenure_trace::TestCluster;
 
 use crate::support::{command_and_settle, events, p, pass_all};
 
 fn cluster(size: u32, variants: Variants<VariantId>) -> TestCluster<ReliableBroadcast> {
-    TestCluster::uniform(size, ChannelOrder::Reordered, variants)
+    TestCluster::with_same_config(size, ChannelOrder::Reordered, variants)
 }
 
 fn uniform() -> Variants<VariantId> {
     Variants::none().with(VariantId::Uniform)
 }
 
-fn delivered(cluster: &mut TestCluster<ReliableBroadcast>) -> Vec<(u32, Item)> {
+fn delivered(cluster: &mut TestCluster<ReliableBroadcast>) -> Vec<(u32, ItemId)> {
     let delivery = |(at, Event::Delivered { item })| (at, item);
-    let mut delivered: Vec<(u32, Item)> = events(cluster).into_iter().map(delivery).collect();
+    let mut delivered: Vec<(u32, ItemId)> = events(cluster).into_iter().map(delivery).collect();
     delivered.sort_unstable();
     delivered
 }
 
-fn item(from: u32, number: u64) -> Item {
-    Item { from: p(from), number }
+fn item(from: u32, number: u64) -> ItemId {
+    ItemId { from: p(from), number }
 }
 
 #[test]
@@ -34,7 +34,7 @@ fn item_is_delivered_once_at_the_card_cost() {
         for variants in [Variants::none(), uniform()] {
             let mut cluster = cluster(size, variants);
             command_and_settle(&mut cluster, 1, Command::Broadcast { number: 1 });
-            let all: Vec<(u32, Item)> = (1..=size).map(|at| (at, item(1, 1))).collect();
+            let all: Vec<(u32, ItemId)> = (1..=size).map(|at| (at, item(1, 1))).collect();
             assert_eq!(delivered(&mut cluster), all);
             let cost = ReliableBroadcast::card(&variants, size).messages;
             assert_eq!(Some(cluster.total_sent()), cost.most, "{size}");
@@ -53,7 +53,7 @@ fn all_deliver_after_a_partial_broadcast() {
         cluster.lose_oldest((p(1), p(3)));
         cluster.lose_oldest((p(1), p(4)));
         cluster.crash(p(1));
-        cluster.settle();
+        cluster.run_until_quiescent();
         let by: Vec<u32> = delivered(&mut cluster).into_iter().map(|(at, _)| at).collect();
         assert_eq!(by, if no_relay { vec![1, 2] } else { vec![1, 2, 3, 4] });
     }
@@ -69,7 +69,7 @@ fn uniform_broadcast_survives_crashes() {
         cluster.lose_oldest((p(1), p(2)));
         cluster.lose_oldest((p(1), p(3)));
         cluster.crash(p(1));
-        cluster.settle();
+        cluster.run_until_quiescent();
         assert_eq!(delivered(&mut cluster), []);
     }
 }
@@ -99,7 +99,7 @@ fn deliver_first_loses_items_in_a_crash() {
             cluster.issue_command(p(1), Command::Broadcast { number: 1 });
             let before = delivered(&mut cluster).len();
             cluster.crash(p(1));
-            cluster.settle();
+            cluster.run_until_quiescent();
             let after = delivered(&mut cluster).len();
             let dead = usize::from(variants == uniform());
             assert_eq!(before + after + dead, by, "{variants:?}");
@@ -120,7 +120,7 @@ fn forwarded_item_keeps_its_broadcaster() {
         cluster.lose_oldest((p(1), p(3)));
         pass_all(&mut cluster, &[(1, 2), (2, 3)]);
         let delivered_from =
-            delivered(&mut cluster).into_iter().map(|(_, item)| item.from.number());
+            delivered(&mut cluster).into_iter().map(|(_, item)| item.from.display_number());
         assert_eq!(delivered_from.collect::<Vec<_>>(), names, "{variants:?}");
     }
 }
@@ -130,7 +130,7 @@ fn duplicate_is_delivered_once() {
     let mut cluster = cluster(3, Variants::none());
     cluster.issue_command(p(1), Command::Broadcast { number: 1 });
     cluster.duplicate_oldest((p(1), p(2)));
-    cluster.settle();
+    cluster.run_until_quiescent();
     assert_eq!(delivered(&mut cluster).len(), 3);
 }
 
@@ -141,6 +141,6 @@ fn delivery_order_may_differ() {
     cluster.issue_command(p(2), Command::Broadcast { number: 1 });
     let first = cluster.take_events();
     assert_eq!(first.len(), 4, "each process delivers its own item first");
-    cluster.settle();
+    cluster.run_until_quiescent();
     assert_eq!(delivered(&mut cluster), [(1, item(2, 1)), (2, item(1, 1))]);
 }

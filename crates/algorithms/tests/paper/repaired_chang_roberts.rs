@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use tenure_algorithms::catalogue::{self, Parameters};
-use tenure_algorithms::election::RepairedChangRoberts;
+use tenure_algorithms::election::FaultTolerantChangRoberts;
 use tenure_algorithms::election::repaired_chang_roberts::Config;
 use tenure_algorithms::election::{ChangRoberts, chang_roberts};
 use tenure_core::service::election::{Command, Event};
-use tenure_core::{Algorithm, ChannelOrder, ProcessId, Term, Verdict};
+use tenure_core::{Algorithm, ChannelOrder, PeerVerdict, ProcessId, Term};
 
 use crate::support::election::{
     beliefs, check_with_duplicates, elect, process_with_id, ranks, subsets, unchecked_beliefs,
@@ -22,15 +22,15 @@ fn ring(ids: &[u32]) -> Config {
     Config::with_ranks(ranks(ids))
 }
 
-fn cluster(ids: &[u32]) -> TestCluster<RepairedChangRoberts> {
-    TestCluster::uniform(ids.len() as u32, ChannelOrder::Reordered, ring(ids))
+fn cluster(ids: &[u32]) -> TestCluster<FaultTolerantChangRoberts> {
+    TestCluster::with_same_config(ids.len() as u32, ChannelOrder::Reordered, ring(ids))
 }
 
-fn drain(cluster: &mut TestCluster<RepairedChangRoberts>) {
+fn drain(cluster: &mut TestCluster<FaultTolerantChangRoberts>) {
     cluster.deliver_all(&mut SplitMix64(0));
 }
 
-fn terms(cluster: &mut TestCluster<RepairedChangRoberts>) -> Vec<Term> {
+fn terms(cluster: &mut TestCluster<FaultTolerantChangRoberts>) -> Vec<Term> {
     let term = |(_, event)| match event {
         Event::Elected { term, .. } => Some(term),
         Event::Deposed { .. } => None,
@@ -48,14 +48,16 @@ fn term_of(number: u64, leader: u32) -> Term {
 fn equals_chang_roberts_without_crashes() {
     for size in 1..=5 {
         permutations(size, |ids| {
-            let plain =
-                chang_roberts::Config { ranks: ranks(ids), ..chang_roberts::Config::plain(size) };
+            let plain = chang_roberts::Config {
+                ranks: ranks(ids),
+                ..chang_roberts::Config::with_defaults(size)
+            };
             for initiators in subsets(size) {
                 let order = ChannelOrder::Fifo;
                 let (first, _) =
                     elect::<ChangRoberts>(size, order, plain.clone(), &initiators, 0, 1);
                 let (second, beliefs) =
-                    elect::<RepairedChangRoberts>(size, order, ring(ids), &initiators, 0, 1);
+                    elect::<FaultTolerantChangRoberts>(size, order, ring(ids), &initiators, 0, 1);
                 assert_eq!(first.sent_counts(), second.sent_counts(), "{ids:?} {initiators:?}");
                 assert_eq!(beliefs, vec![process_with_id(size, ids); size as usize]);
             }
@@ -65,7 +67,7 @@ fn equals_chang_roberts_without_crashes() {
 
 #[test]
 fn tolerates_reordering_and_duplicates() {
-    check_with_duplicates::<RepairedChangRoberts>((5, 4), ChannelOrder::Reordered, ring);
+    check_with_duplicates::<FaultTolerantChangRoberts>((5, 4), ChannelOrder::Reordered, ring);
 }
 
 /// `docs/checklist.md`, Q-27: processes drop messages of old terms. A new term starts when the
@@ -114,7 +116,7 @@ fn rank_lost_in_a_crash_is_sent_again() {
     cluster.crash(p(2));
     drain(&mut cluster);
     assert_eq!(cluster.sent_count("election"), 1);
-    cluster.report_verdict(p(1), p(2), Verdict::Suspect);
+    cluster.report_suspicion(p(1), p(2), PeerVerdict::Suspect);
     assert_eq!(cluster.messages_on_link((p(1), p(3))).len(), 1);
     drain(&mut cluster);
     assert_eq!(terms(&mut cluster), [term_of(1, 1)], "of the same term");
@@ -128,7 +130,7 @@ fn announcement_lost_in_a_crash_is_sent_again() {
     (1..=4).for_each(|at| cluster.deliver_at((p(at), p(at % 4 + 1)), 0));
     cluster.crash(p(2));
     drain(&mut cluster);
-    suspicion_and_drain(&mut cluster, 1, 2, Verdict::Suspect);
+    suspicion_and_drain(&mut cluster, 1, 2, PeerVerdict::Suspect);
     assert_eq!(beliefs(&mut cluster), [Some(p(1)), None, Some(p(1)), Some(p(1))]);
 }
 
@@ -211,10 +213,10 @@ fn false_suspicion_costs_one_election() {
     let mut cluster = cluster(&[1, 2, 3, 4]);
     command_and_drain(&mut cluster, 1, Command::Elect);
     terms(&mut cluster);
-    suspicion_and_drain(&mut cluster, 2, 4, Verdict::Suspect);
+    suspicion_and_drain(&mut cluster, 2, 4, PeerVerdict::Suspect);
     let four = Some(p(4));
     assert_eq!(beliefs(&mut cluster), [four, None, four, four]);
-    cluster.report_verdict(p(2), p(4), Verdict::Trust);
+    cluster.report_suspicion(p(2), p(4), PeerVerdict::Trust);
     assert_eq!(beliefs(&mut cluster)[1], four);
     assert_eq!(cluster.process(p(2)).unwrap().highest_term(), 2, "one more term");
 }
@@ -222,18 +224,18 @@ fn false_suspicion_costs_one_election() {
 #[test]
 fn falsely_skipped_process_wins_when_trusted() {
     let mut cluster = cluster(&[1, 2, 3, 4]);
-    cluster.report_verdict(p(3), p(4), Verdict::Suspect);
+    cluster.report_suspicion(p(3), p(4), PeerVerdict::Suspect);
     command_and_drain(&mut cluster, 1, Command::Elect);
     let three = Some(p(3));
     assert_eq!(beliefs(&mut cluster), [three, three, three, None]);
-    suspicion_and_drain(&mut cluster, 3, 4, Verdict::Trust);
+    suspicion_and_drain(&mut cluster, 3, 4, PeerVerdict::Trust);
     assert_eq!(beliefs(&mut cluster), [Some(p(4)); 4]);
 }
 
 #[test]
 fn is_the_fault_tolerant_variant_of_chang_roberts() {
     let variants = vec!["fault-tolerant".to_string()];
-    let parameters = Parameters { variants, ..Parameters::plain(4) };
+    let parameters = Parameters { variants, ..Parameters::with_defaults(4) };
     for (name, found) in [
         ("chang-roberts", "repaired-chang-roberts"),
         ("fifo:chang-roberts", "fifo:repaired-chang-roberts"),
@@ -252,7 +254,7 @@ fn is_the_fault_tolerant_variant_of_chang_roberts() {
         );
     }
     assert!(catalogue::mutex_and_election_card("lamport", "bully", &parameters).is_err());
-    let plain = catalogue::card("chang-roberts", &Parameters::plain(4)).unwrap();
+    let plain = catalogue::card("chang-roberts", &Parameters::with_defaults(4)).unwrap();
     assert_eq!(plain.name, "chang-roberts");
     assert!(plain.variants.iter().any(|variant| variant.name == "fault-tolerant"));
 }
@@ -260,7 +262,7 @@ fn is_the_fault_tolerant_variant_of_chang_roberts() {
 /// Cluster whose failure detector suspects live processes for some time. In the end, all its
 /// verdicts are correct.
 struct FaultyCluster {
-    cluster: TestCluster<RepairedChangRoberts>,
+    cluster: TestCluster<FaultTolerantChangRoberts>,
     rng: SplitMix64,
     /// Pairs of observer and suspect.
     suspected: BTreeSet<(ProcessId, ProcessId)>,
@@ -285,13 +287,13 @@ impl FaultyCluster {
 
     fn flip_verdict(&mut self, (observer, peer): (ProcessId, ProcessId)) {
         let verdict = match self.suspected.remove(&(observer, peer)) {
-            true => Verdict::Trust,
-            false => Verdict::Suspect,
+            true => PeerVerdict::Trust,
+            false => PeerVerdict::Suspect,
         };
-        if verdict == Verdict::Suspect {
+        if verdict == PeerVerdict::Suspect {
             self.suspected.insert((observer, peer));
         }
-        self.cluster.report_verdict(observer, peer, verdict);
+        self.cluster.report_suspicion(observer, peer, verdict);
     }
 
     fn deliver(&mut self) {

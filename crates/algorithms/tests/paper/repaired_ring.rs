@@ -1,21 +1,21 @@
 //! The token ring that repairs itself.
 
 use tenure_algorithms::catalogue::{self, Parameters};
-use tenure_algorithms::mutex::RepairedRing;
+use tenure_algorithms::mutex::FaultTolerantTokenRing;
 use tenure_algorithms::mutex::repaired_ring::{Config, Message, Timer};
 use tenure_core::service::mutex::Command;
-use tenure_core::{ChannelOrder, CrashModel, Term, Verdict};
+use tenure_core::{ChannelOrder, CrashModel, PeerVerdict, Term};
 
 use crate::support::mutex::{NONE, entered, fences};
 use crate::support::{crash_and_suspect, p, suspicion_and_drain};
 use tenure_trace::TestCluster;
 
-fn cluster(size: u32) -> TestCluster<RepairedRing> {
-    TestCluster::uniform(size, ChannelOrder::Reordered, Config::default())
+fn cluster(size: u32) -> TestCluster<FaultTolerantTokenRing> {
+    TestCluster::with_same_config(size, ChannelOrder::Reordered, Config::default())
 }
 
 /// Delivers messages and fires timers for `hops` hops of the token, or until nothing is left to do.
-fn advance(cluster: &mut TestCluster<RepairedRing>, hops: u32) {
+fn advance(cluster: &mut TestCluster<FaultTolerantTokenRing>, hops: u32) {
     for _ in 0..hops {
         cluster.deliver_all(&mut tenure_trace::SplitMix64(0));
         if let Some((at, timer)) = cluster.next_timer() {
@@ -58,12 +58,12 @@ fn adjacent_crashes_are_skipped() {
 fn sender_misses_token_sent_to_crashed_process() {
     let mut cluster = cluster(3);
     cluster.crash(p(2));
-    suspicion_and_drain(&mut cluster, 3, 2, Verdict::Suspect);
+    suspicion_and_drain(&mut cluster, 3, 2, PeerVerdict::Suspect);
     // P1 has not received the request yet, and passes the token on.
     cluster.issue_command(p(3), Command::Enter);
     advance(&mut cluster, 2);
     assert_eq!(entered(&mut cluster), NONE);
-    cluster.report_verdict(p(1), p(2), Verdict::Suspect);
+    cluster.report_suspicion(p(1), p(2), PeerVerdict::Suspect);
     advance(&mut cluster, 3);
     assert_eq!(entered(&mut cluster), [3]);
 }
@@ -88,7 +88,7 @@ fn older_token_is_discarded() {
     let mut cluster = cluster(3);
     cluster.fire_timer(p(1), Timer::Pass);
     // The token is in flight to P2. P1 then suspects P3 by mistake, and starts to make a new token.
-    cluster.report_verdict(p(1), p(3), Verdict::Suspect);
+    cluster.report_suspicion(p(1), p(3), PeerVerdict::Suspect);
     cluster.deliver_at((p(1), p(2)), 1);
     cluster.deliver_at((p(2), p(1)), 0);
     assert_eq!(cluster.armed_timers(), [(p(1), Timer::Pass)], "P1 has the new one");
@@ -108,10 +108,10 @@ fn older_inquiry_of_same_maker_is_ignored() {
         let generation = Term { number, leader: p(maker) };
         Message::Inquire { generation }
     };
-    cluster.deliver_injected(p(1), p(2), inquire(2, 1));
-    cluster.deliver_injected(p(1), p(2), inquire(1, 1));
+    cluster.inject_and_deliver(p(1), p(2), inquire(2, 1));
+    cluster.inject_and_deliver(p(1), p(2), inquire(1, 1));
     assert_eq!(cluster.sent_count("answer"), 0, "P2 is inside");
-    cluster.deliver_injected(p(3), p(2), inquire(1, 3));
+    cluster.inject_and_deliver(p(3), p(2), inquire(1, 3));
     assert_eq!(
         cluster.messages_on_link((p(2), p(3))).len(),
         1,
@@ -129,10 +129,10 @@ fn late_inquiry_of_crashed_maker_yields_another_token() {
     let generation = Term { number: 2, leader: p(2) };
     [1, 2, 4].into_iter().for_each(|process| cluster.crash(p(process)));
     for process in [1, 2, 4] {
-        cluster.report_verdict(p(3), p(process), Verdict::Suspect);
+        cluster.report_suspicion(p(3), p(process), PeerVerdict::Suspect);
     }
     assert_eq!(cluster.armed_timers(), [], "alone with the token of its first generation");
-    cluster.deliver_injected(p(2), p(3), Message::Inquire { generation });
+    cluster.inject_and_deliver(p(2), p(3), Message::Inquire { generation });
     cluster.issue_command(p(3), Command::Enter);
     assert_eq!(entered(&mut cluster), [3]);
 }
@@ -142,12 +142,12 @@ fn late_inquiry_of_crashed_maker_yields_another_token() {
 fn late_inquiry_of_crashed_maker_is_reported() {
     let mut cluster = cluster(3);
     cluster.crash(p(2));
-    cluster.report_verdict(p(3), p(2), Verdict::Suspect);
+    cluster.report_suspicion(p(3), p(2), PeerVerdict::Suspect);
     assert_eq!(cluster.sent_count("doubt"), 1);
     let generation = Term { number: 2, leader: p(2) };
-    cluster.deliver_injected(p(2), p(3), Message::Inquire { generation });
+    cluster.inject_and_deliver(p(2), p(3), Message::Inquire { generation });
     assert_eq!(cluster.sent_count("doubt"), 2);
-    cluster.report_verdict(p(1), p(2), Verdict::Suspect);
+    cluster.report_suspicion(p(1), p(2), PeerVerdict::Suspect);
     cluster.issue_command(p(3), Command::Enter);
     advance(&mut cluster, 4);
     assert_eq!(entered(&mut cluster), [3]);
@@ -157,8 +157,8 @@ fn late_inquiry_of_crashed_maker_is_reported() {
 fn overtaken_generation_is_left_to_its_maker() {
     let mut cluster = cluster(3);
     let doubt = || Message::Doubt { generation: Term { number: 0, leader: p(1) } };
-    cluster.deliver_injected(p(3), p(1), doubt());
-    cluster.deliver_injected(p(3), p(2), doubt());
+    cluster.inject_and_deliver(p(3), p(1), doubt());
+    cluster.inject_and_deliver(p(3), p(2), doubt());
     cluster.deliver_all(&mut tenure_trace::SplitMix64(0));
     assert_eq!(cluster.armed_timers(), [(p(2), Timer::Pass)], "1 of P2 is higher than 1 of P1");
 }
@@ -170,7 +170,7 @@ fn false_suspicion_yields_different_fences() {
     let mut cluster = cluster(2);
     cluster.issue_command(p(1), Command::Enter);
     cluster.issue_command(p(2), Command::Enter);
-    cluster.report_verdict(p(2), p(1), Verdict::Suspect);
+    cluster.report_suspicion(p(2), p(1), PeerVerdict::Suspect);
     let fences = fences(&mut cluster);
     assert_eq!(fences.len(), 2);
     assert!(fences[0] < fences[1], "the resource rejects P1 from now on");
@@ -179,7 +179,7 @@ fn false_suspicion_yields_different_fences() {
 #[test]
 fn fault_tolerant_variants_select_repaired_algorithms() {
     let variants = vec!["fault-tolerant".to_string()];
-    let parameters = Parameters { variants, ..Parameters::plain(4) };
+    let parameters = Parameters { variants, ..Parameters::with_defaults(4) };
     for (name, found) in [
         ("token-ring", "repaired-ring"),
         ("ricart-agrawala", "tolerant-ricart-agrawala"),
@@ -193,7 +193,7 @@ fn fault_tolerant_variants_select_repaired_algorithms() {
         ] {
             assert_eq!(catalogue::card(&name, &parameters).unwrap().name, found);
         }
-        let plain = catalogue::card(name, &Parameters::plain(4)).unwrap();
+        let plain = catalogue::card(name, &Parameters::with_defaults(4)).unwrap();
         assert_eq!(plain.name, name);
         assert_eq!(plain.faults.crashes, CrashModel::None);
         assert!(plain.variants.iter().any(|variant| variant.name == "fault-tolerant"));

@@ -5,7 +5,7 @@ use tenure_algorithms::election::restarting_chang_roberts::{Config, Timer, Varia
 use tenure_algorithms::election::{ChangRoberts, RestartingChangRoberts, chang_roberts};
 use tenure_core::service::election::Command;
 use tenure_core::theory::{Prediction, PredictionKind, WorkloadKind};
-use tenure_core::{Algorithm, ChannelOrder, TICKS_PER_UNIT};
+use tenure_core::{Algorithm, ChannelOrder, TICKS_PER_TIME_UNIT};
 
 use crate::support::election::{
     all_processes, beliefs, elect, process_with_id, ranks, subsets, unchecked_beliefs,
@@ -14,11 +14,11 @@ use crate::support::{fire_and_drain, p, permutations};
 use tenure_trace::{SplitMix64, TestCluster};
 
 fn ring(ids: &[u32]) -> Config {
-    Config::with_ranks(ranks(ids), TICKS_PER_UNIT)
+    Config::with_ranks(ranks(ids), TICKS_PER_TIME_UNIT)
 }
 
 fn cluster(ids: &[u32]) -> TestCluster<RestartingChangRoberts> {
-    TestCluster::uniform(ids.len() as u32, ChannelOrder::Reordered, ring(ids))
+    TestCluster::with_same_config(ids.len() as u32, ChannelOrder::Reordered, ring(ids))
 }
 
 #[test]
@@ -59,7 +59,7 @@ fn overtaken_rank_travels_less_far() {
     for (from, to, at) in [(3, 1, 0), (1, 2, 1), (2, 3, 1), (3, 1, 0), (1, 2, 1), (1, 2, 0)] {
         ring_of_three.deliver_at((p(from), p(to)), at);
     }
-    ring_of_three.settle();
+    ring_of_three.run_until_quiescent();
     let predicted = |workload| {
         let config = ring(&[2, 1, 3]);
         RestartingChangRoberts::predicted_messages(&config, 3, workload).expect("a prediction")
@@ -136,7 +136,8 @@ fn participant_waits_on_command() {
 fn unnumbered_restart_is_swallowed() {
     let config =
         Config { variants: Variants::none().with(VariantId::Unnumbered), ..ring(&[1, 2, 3]) };
-    let mut cluster = TestCluster::<RestartingChangRoberts>::uniform(3, ChannelOrder::Fifo, config);
+    let mut cluster =
+        TestCluster::<RestartingChangRoberts>::with_same_config(3, ChannelOrder::Fifo, config);
     cluster.issue_command(p(1), Command::Elect);
     cluster.deliver((p(1), p(2)), &mut SplitMix64(0));
     cluster.lose_oldest((p(2), p(3)));
@@ -150,7 +151,8 @@ fn unnumbered_restart_is_swallowed() {
 fn ring_excludes_failed_processes() {
     let absent = [p(2), p(5)].into_iter().collect();
     let config = Config { absent, ..ring(&[1, 2, 3, 4, 5]) };
-    let mut cluster = TestCluster::<RestartingChangRoberts>::uniform(5, ChannelOrder::Fifo, config);
+    let mut cluster =
+        TestCluster::<RestartingChangRoberts>::with_same_config(5, ChannelOrder::Fifo, config);
     for down in [2, 5] {
         cluster.crash(p(down));
     }

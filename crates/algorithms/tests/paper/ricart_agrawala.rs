@@ -16,7 +16,7 @@ fn config(switches: &[VariantId]) -> Config {
 }
 
 fn cluster(size: u32, switches: &[VariantId]) -> TestCluster<RicartAgrawala> {
-    TestCluster::uniform(size, ChannelOrder::Fifo, config(switches))
+    TestCluster::with_same_config(size, ChannelOrder::Fifo, config(switches))
 }
 
 fn is_caught(switches: &[VariantId], plan: &Plan, expected: &str) -> bool {
@@ -55,8 +55,8 @@ fn process_inside_replies_on_exit() {
 #[test]
 fn smaller_timestamp_enters_first() {
     let mut cluster = cluster(3, &[]);
-    cluster.deliver_injected(p(1), p(2), Message::Reply { to: 0, clock: 14 });
-    cluster.deliver_injected(p(1), p(3), Message::Reply { to: 0, clock: 6 });
+    cluster.inject_and_deliver(p(1), p(2), Message::Reply { to: 0, clock: 14 });
+    cluster.inject_and_deliver(p(1), p(3), Message::Reply { to: 0, clock: 6 });
     cluster.issue_command(p(2), Command::Enter);
     command_and_drain(&mut cluster, 3, Command::Enter);
     assert_eq!(entered(&mut cluster), [3]);
@@ -146,7 +146,7 @@ fn missing_tie_break_deadlocks() {
 fn smaller_clock_enters_first_without_tie_break() {
     for switch in [VariantId::ClockOnlyStrict, VariantId::ClockOnlyDefer] {
         let mut cluster = cluster(2, &[switch]);
-        cluster.deliver_injected(p(2), p(1), Message::Reply { to: 0, clock: 6 });
+        cluster.inject_and_deliver(p(2), p(1), Message::Reply { to: 0, clock: 6 });
         cluster.issue_command(p(1), Command::Enter);
         command_and_drain(&mut cluster, 2, Command::Enter);
         assert_eq!(entered(&mut cluster), [2], "{switch:?}");
@@ -181,9 +181,9 @@ fn replies_carry_the_clock() {
     assert_eq!(enters_next(&[]), [2]);
     assert_eq!(enters_next(&[VariantId::UnstampedReply]), [1], "against happened-before");
     let promises = |switches| RicartAgrawala::card(&config(switches), 3).promises;
-    assert!(promises(&[]).contains(&Property::Order));
-    assert!(!promises(&[VariantId::UnstampedReply]).contains(&Property::Order));
-    assert!(!promises(&[VariantId::Reference]).contains(&Property::Order));
+    assert!(promises(&[]).contains(&Property::FirstComeFirstServed));
+    assert!(!promises(&[VariantId::UnstampedReply]).contains(&Property::FirstComeFirstServed));
+    assert!(!promises(&[VariantId::Reference]).contains(&Property::FirstComeFirstServed));
 }
 
 #[test]
@@ -204,7 +204,7 @@ fn untagged_replies_are_sent_once() {
         let mut cluster = cluster(2, switches);
         command_and_drain(&mut cluster, 1, Command::Enter);
         for clock in [2, 3] {
-            cluster.deliver_injected(
+            cluster.inject_and_deliver(
                 p(2),
                 p(1),
                 Message::Request { stamp: Timestamp { clock, process: p(2) } },

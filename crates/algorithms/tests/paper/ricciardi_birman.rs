@@ -3,9 +3,9 @@
 use tenure_algorithms::Variants;
 use tenure_algorithms::agreement::RicciardiBirman;
 use tenure_algorithms::agreement::ricciardi_birman::VariantId;
-use tenure_core::monitors::OneView;
+use tenure_core::monitors::ViewAgreement;
 use tenure_core::service::membership::{Command, Event, View};
-use tenure_core::{ChannelOrder, Monitor, ProcessSet, Verdict};
+use tenure_core::{ChannelOrder, Monitor, PeerVerdict, ProcessSet};
 use tenure_trace::{SplitMix64, TestCluster};
 
 use crate::support::{
@@ -14,7 +14,7 @@ use crate::support::{
 };
 
 fn cluster(size: u32) -> TestCluster<RicciardiBirman> {
-    TestCluster::uniform(size, ChannelOrder::Fifo, Variants::none())
+    TestCluster::with_same_config(size, ChannelOrder::Fifo, Variants::none())
 }
 
 fn view(number: u64, members: &[u32]) -> View {
@@ -34,8 +34,9 @@ fn views(cluster: &TestCluster<RicciardiBirman>) -> Vec<View> {
 /// all live processes have the same view, and this view contains exactly the live processes.
 /// Returns an error for a violation.
 fn run(size: u32, variants: Variants<VariantId>, crashes: u32, seed: u64) -> Result<bool, String> {
-    let mut cluster = TestCluster::<RicciardiBirman>::uniform(size, ChannelOrder::Fifo, variants);
-    let (mut monitor, mut rng, mut crashes) = (OneView::default(), SplitMix64(seed), crashes);
+    let mut cluster =
+        TestCluster::<RicciardiBirman>::with_same_config(size, ChannelOrder::Fifo, variants);
+    let (mut monitor, mut rng, mut crashes) = (ViewAgreement::default(), SplitMix64(seed), crashes);
     let mut wrong: Vec<(u32, u32)> = Vec::new();
     for _ in 0..120 {
         let some = |rng: &mut SplitMix64| 1 + rng.below(size as usize) as u32;
@@ -50,13 +51,13 @@ fn run(size: u32, variants: Variants<VariantId>, crashes: u32, seed: u64) -> Res
                 crash_and_suspect(&mut cluster, at);
             }
             2 if at != peer && cluster.is_up(p(at)) && cluster.is_up(p(peer)) => {
-                cluster.report_verdict(p(at), p(peer), Verdict::Suspect);
+                cluster.report_suspicion(p(at), p(peer), PeerVerdict::Suspect);
                 wrong.push((at, peer));
             }
             3 => {
                 for (at, peer) in wrong.drain(..) {
                     if cluster.is_up(p(at)) && cluster.is_up(p(peer)) {
-                        cluster.report_verdict(p(at), p(peer), Verdict::Trust);
+                        cluster.report_suspicion(p(at), p(peer), PeerVerdict::Trust);
                     }
                 }
             }
@@ -69,7 +70,7 @@ fn run(size: u32, variants: Variants<VariantId>, crashes: u32, seed: u64) -> Res
     }
     for (at, peer) in wrong {
         if cluster.is_up(p(at)) && cluster.is_up(p(peer)) {
-            cluster.report_verdict(p(at), p(peer), Verdict::Trust);
+            cluster.report_suspicion(p(at), p(peer), PeerVerdict::Trust);
         }
     }
     for at in cluster.live_processes() {
@@ -135,7 +136,7 @@ fn minority_waits_and_rejoins() {
     for (here, there) in [(&few[..], &many[..]), (&many, &few)] {
         for at in here {
             for peer in there {
-                cluster.report_verdict(p(*at), p(*peer), Verdict::Suspect);
+                cluster.report_suspicion(p(*at), p(*peer), PeerVerdict::Suspect);
             }
         }
     }
@@ -143,7 +144,7 @@ fn minority_waits_and_rejoins() {
     let is_cut = |from: u32, to: u32| few.contains(&from) != few.contains(&to);
     let mut rng = SplitMix64(1);
     while let Some(link) = rng.pick(&cluster.links_in_use()).copied() {
-        match is_cut(link.0.number(), link.1.number()) {
+        match is_cut(link.0.display_number(), link.1.display_number()) {
             true => cluster.lose_oldest(link),
             false => cluster.deliver(link, &mut rng),
         }
@@ -151,8 +152,8 @@ fn minority_waits_and_rejoins() {
     let (first, second) = (view(1, &[1, 2, 3, 4, 5]), view(2, &[3, 4, 5]));
     assert_eq!(views(&cluster), [&first, &first, &second, &second, &second].map(View::clone));
     for (at, peer) in few.into_iter().flat_map(|few| many.map(|many| (few, many))) {
-        cluster.report_verdict(p(at), p(peer), Verdict::Trust);
-        cluster.report_verdict(p(peer), p(at), Verdict::Trust);
+        cluster.report_suspicion(p(at), p(peer), PeerVerdict::Trust);
+        cluster.report_suspicion(p(peer), p(at), PeerVerdict::Trust);
     }
     cluster.deliver_all(&mut SplitMix64(0));
     let views = views(&cluster);
@@ -166,11 +167,11 @@ fn minority_waits_and_rejoins() {
 #[test]
 fn refused_proposer_tries_again() {
     let mut cluster = cluster(3);
-    cluster.report_verdict(p(2), p(1), Verdict::Suspect);
+    cluster.report_suspicion(p(2), p(1), PeerVerdict::Suspect);
     pass_all(&mut cluster, &[(2, 1), (2, 3), (2, 3)]);
     cluster.issue_command(p(3), Command::Leave);
     pass_all(&mut cluster, &[(3, 1), (2, 1)]);
-    suspicion_and_drain(&mut cluster, 2, 1, Verdict::Trust);
+    suspicion_and_drain(&mut cluster, 2, 1, PeerVerdict::Trust);
     assert_eq!(views(&cluster), vec![view(2, &[1, 2]); 3]);
 }
 

@@ -59,7 +59,7 @@ impl<L: SharedMemoryLock> Story<L> {
         let process = &mut self.processes[number - 1];
         let action = match process.section() {
             LockSection::Remainder => {
-                process.enter();
+                process.begin_entry();
                 "requests".to_owned()
             }
             LockSection::Inside => {

@@ -3,10 +3,10 @@
 use tenure_algorithms::Variants;
 use tenure_algorithms::agreement::StableVectors;
 use tenure_algorithms::agreement::stable_vectors::{Config, VariantId};
-use tenure_core::monitors::{SmallNames, UniqueNames};
+use tenure_core::monitors::{NamesInRange, UniqueNames};
 use tenure_core::service::renaming::{Command, Event, largest_name};
 use tenure_core::{ChannelOrder, Monitor, ProcessId, Rank};
-use tenure_trace::{ClusterEvent, SplitMix64, TestCluster};
+use tenure_trace::{ProcessEvent, SplitMix64, TestCluster};
 
 use crate::support::{command_and_drain, events, p, pass_all};
 
@@ -14,8 +14,9 @@ use crate::support::{command_and_drain, events, p, pass_all};
 /// random. Returns the names of the live processes. A violation is returned as an error.
 fn run(config: Config, crashes: u32, seed: u64) -> Result<Vec<Option<u32>>, String> {
     let size = config.originals.len() as u32;
-    let mut cluster = TestCluster::<StableVectors>::uniform(size, ChannelOrder::Reordered, config);
-    let (mut unique, mut small) = (UniqueNames::default(), SmallNames::new(size));
+    let mut cluster =
+        TestCluster::<StableVectors>::with_same_config(size, ChannelOrder::Reordered, config);
+    let (mut unique, mut small) = (UniqueNames::default(), NamesInRange::new(size));
     let (mut rng, mut crashes) = (SplitMix64(seed), crashes);
     let mut silent: Vec<ProcessId> = cluster.process_ids();
     let mut names = vec![None; size as usize];
@@ -23,7 +24,7 @@ fn run(config: Config, crashes: u32, seed: u64) -> Result<Vec<Option<u32>>, Stri
         for (at, seen) in cluster.take_events() {
             unique.observe(at, seen.to_observation()).map_err(|violation| violation.message)?;
             small.observe(at, seen.to_observation()).map_err(|violation| violation.message)?;
-            if let ClusterEvent::Event(Event::Named { name }) = seen {
+            if let ProcessEvent::Event(Event::Named { name }) = seen {
                 names[at.index()] = Some(name);
             }
         }
@@ -48,16 +49,20 @@ fn run(config: Config, crashes: u32, seed: u64) -> Result<Vec<Option<u32>>, Stri
 #[test]
 fn single_process_gets_the_first_name() {
     let originals = [900, 17, 404].map(Rank::from_id).into();
-    let config = Config { originals, ..Config::plain(3) };
-    let mut cluster = TestCluster::<StableVectors>::uniform(3, ChannelOrder::Reordered, config);
+    let config = Config { originals, ..Config::with_defaults(3) };
+    let mut cluster =
+        TestCluster::<StableVectors>::with_same_config(3, ChannelOrder::Reordered, config);
     command_and_drain(&mut cluster, 1, Command::Rename);
     assert_eq!(events(&mut cluster), [(1, Event::Named { name: 1 })]);
 }
 
 #[test]
 fn decides_only_on_a_vector_shared_by_a_majority() {
-    let mut cluster =
-        TestCluster::<StableVectors>::uniform(5, ChannelOrder::Reordered, Config::plain(5));
+    let mut cluster = TestCluster::<StableVectors>::with_same_config(
+        5,
+        ChannelOrder::Reordered,
+        Config::with_defaults(5),
+    );
     cluster.issue_command(p(1), Command::Rename);
     let version = |cluster: &TestCluster<StableVectors>| {
         format!("{:?}", cluster.messages_on_link((p(1), p(5))).last())
@@ -75,7 +80,7 @@ fn live_processes_get_unique_small_names() {
     for seed in 0..600 {
         let size = 1 + seed as u32 % 7;
         let crashes = seed as u32 / 7 % (1 + (size - 1) / 2);
-        let names = run(Config::plain(size), crashes, seed);
+        let names = run(Config::with_defaults(size), crashes, seed);
         let names = names.unwrap_or_else(|error| panic!("seed {seed}: {error}"));
         assert!(names.len() as u32 >= size - crashes, "seed {seed}");
         assert!(names.iter().all(Option::is_some), "seed {seed}: {names:?}");
@@ -89,7 +94,7 @@ fn live_processes_get_unique_small_names() {
 fn each_mistake_is_caught() {
     for (switch, size) in [(VariantId::Impatient, 2), (VariantId::Keeps, 3)] {
         let variants = Variants::none().with(switch);
-        let config = Config { variants, ..Config::plain(size) };
+        let config = Config { variants, ..Config::with_defaults(size) };
         let found = (0..3000).find_map(|seed| run(config.clone(), 0, seed).err());
         assert!(found.is_some_and(|error| error.contains("as P")), "{switch:?}");
     }
@@ -102,7 +107,7 @@ fn each_mistake_is_caught() {
 fn all_suggesting_exceeds_the_name_bound() {
     let caught = |switch: Option<VariantId>| {
         let variants = switch.into_iter().fold(Variants::none(), Variants::with);
-        let config = Config { variants, ..Config::plain(2) };
+        let config = Config { variants, ..Config::with_defaults(2) };
         (0..300).find_map(|seed| run(config.clone(), 0, seed).err())
     };
     assert_eq!(caught(None), None);

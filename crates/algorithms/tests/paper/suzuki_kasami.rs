@@ -13,7 +13,7 @@ use crate::support::{command_and_drain, p, pass_all};
 use tenure_trace::TestCluster;
 
 fn cluster(size: u32) -> TestCluster<SuzukiKasami> {
-    TestCluster::uniform(size, ChannelOrder::Fifo, ())
+    TestCluster::with_same_config(size, ChannelOrder::Fifo, ())
 }
 
 #[test]
@@ -70,9 +70,9 @@ fn served_request_is_ignored() {
     enter_and_exit(&mut cluster, 2);
     enter_and_exit(&mut cluster, 1);
     let before = cluster.total_sent();
-    cluster.deliver_injected(p(2), p(1), Message::Request { number: 1 });
+    cluster.inject_and_deliver(p(2), p(1), Message::Request { number: 1 });
     assert_eq!(cluster.total_sent(), before, "P1 keeps the token");
-    cluster.deliver_injected(p(2), p(1), Message::Request { number: 2 });
+    cluster.inject_and_deliver(p(2), p(1), Message::Request { number: 2 });
     assert_eq!(cluster.total_sent(), before + 1, "P1 sends it for a new request");
 }
 
@@ -123,7 +123,7 @@ fn later_request_may_enter_first() {
     cluster.issue_command(p(3), Command::Enter);
     pass_all(&mut cluster, &[(3, 1), (1, 3)]);
     assert_eq!(entered(&mut cluster), [3]);
-    assert!(!SuzukiKasami::card(&(), 3).promises.contains(&Property::Order));
+    assert!(!SuzukiKasami::card(&(), 3).promises.contains(&Property::FirstComeFirstServed));
 }
 
 #[test]

@@ -17,7 +17,7 @@ use crate::support::rounds::end_round;
 
 fn started(ids: &[u32], initiators: &[ProcessId], config: Config) -> TestCluster<TimeSlice> {
     let size = u32::try_from(ids.len()).expect("few processes");
-    let mut cluster = TestCluster::uniform(size, ChannelOrder::Reordered, config);
+    let mut cluster = TestCluster::with_same_config(size, ChannelOrder::Reordered, config);
     initiators.iter().for_each(|at| cluster.issue_command(*at, Command::Elect));
     cluster
 }
@@ -86,7 +86,7 @@ fn short_phases_elect_two_leaders() {
 /// Phase 0 does not exist, so a process with identifier 0 cannot take part.
 #[test]
 fn rejects_identifier_zero() {
-    let with = |ids: &[u32]| Parameters { ranks: ranks(ids), ..Parameters::plain(3) };
+    let with = |ids: &[u32]| Parameters { ranks: ranks(ids), ..Parameters::with_defaults(3) };
     let error = catalogue::card("time-slice", &with(&[2, 0, 1])).unwrap_err();
     assert_eq!(
         error.to_string(),

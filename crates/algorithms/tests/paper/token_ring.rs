@@ -11,7 +11,7 @@ use crate::support::{p, pass_all, restart};
 use tenure_trace::TestCluster;
 
 fn cluster(size: u32) -> TestCluster<TokenRing> {
-    TestCluster::uniform(size, ChannelOrder::Reordered, Config::default())
+    TestCluster::with_same_config(size, ChannelOrder::Reordered, Config::default())
 }
 
 #[test]

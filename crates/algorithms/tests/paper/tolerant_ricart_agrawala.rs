@@ -1,9 +1,9 @@
 //! Ricart–Agrawala with a failure detector.
 
-use tenure_algorithms::mutex::TolerantRicartAgrawala;
+use tenure_algorithms::mutex::FaultTolerantRicartAgrawala;
 use tenure_algorithms::mutex::tolerant_ricart_agrawala::Message;
 use tenure_core::service::mutex::Command;
-use tenure_core::{Algorithm, ChannelOrder, CrashModel, Fence, Property, Timestamp, Verdict};
+use tenure_core::{Algorithm, ChannelOrder, CrashModel, Fence, PeerVerdict, Property, Timestamp};
 
 use crate::support::mutex::{
     NONE, Plan, check_seeds, enter_and_exit, entered, exited, fences, run,
@@ -14,8 +14,8 @@ use crate::support::{
 };
 use tenure_trace::{SplitMix64, TestCluster};
 
-fn cluster(size: u32) -> TestCluster<TolerantRicartAgrawala> {
-    TestCluster::uniform(size, ChannelOrder::Fifo, ())
+fn cluster(size: u32) -> TestCluster<FaultTolerantRicartAgrawala> {
+    TestCluster::with_same_config(size, ChannelOrder::Fifo, ())
 }
 
 #[test]
@@ -25,7 +25,7 @@ fn costs_what_ricart_agrawala_costs_without_crashes() {
         assert_eq!(enter_and_exit(&mut cluster(size), size), cost);
         for seed in 0..200 {
             let plan = Plan::of(ChannelOrder::Reordered, &vec![3; size as usize]).seeded(seed);
-            let outcome = run::<TolerantRicartAgrawala>((), &plan).unwrap();
+            let outcome = run::<FaultTolerantRicartAgrawala>((), &plan).unwrap();
             assert_eq!(outcome.messages, cost * outcome.entries, "seed {seed}");
         }
     }
@@ -37,7 +37,7 @@ fn reply_is_awaited_until_suspicion() {
     cluster.crash(p(3));
     command_and_drain(&mut cluster, 1, Command::Enter);
     assert_eq!(entered(&mut cluster), NONE);
-    cluster.report_verdict(p(1), p(3), Verdict::Suspect);
+    cluster.report_suspicion(p(1), p(3), PeerVerdict::Suspect);
     assert_eq!(entered(&mut cluster), [1]);
 }
 
@@ -80,8 +80,8 @@ fn trusted_process_is_awaited_again() {
     command_and_drain(&mut cluster, 2, Command::Enter);
     assert_eq!(entered(&mut cluster), [2]);
     cluster.issue_command(p(1), Command::Enter);
-    cluster.report_verdict(p(1), p(2), Verdict::Suspect);
-    suspicion_and_drain(&mut cluster, 1, 2, Verdict::Trust);
+    cluster.report_suspicion(p(1), p(2), PeerVerdict::Suspect);
+    suspicion_and_drain(&mut cluster, 1, 2, PeerVerdict::Trust);
     assert_eq!(entered(&mut cluster), NONE, "P3 has replied, and P2 is inside");
     command_and_drain(&mut cluster, 2, Command::Exit);
     assert_eq!(entered(&mut cluster), [1]);
@@ -92,8 +92,8 @@ fn earlier_reply_survives_suspicion() {
     let mut cluster = cluster(3);
     cluster.issue_command(p(1), Command::Enter);
     pass_all(&mut cluster, &[(1, 2), (2, 1)]);
-    cluster.report_verdict(p(1), p(2), Verdict::Suspect);
-    suspicion_and_drain(&mut cluster, 1, 2, Verdict::Trust);
+    cluster.report_suspicion(p(1), p(2), PeerVerdict::Suspect);
+    suspicion_and_drain(&mut cluster, 1, 2, PeerVerdict::Trust);
     assert_eq!(entered(&mut cluster), [1]);
     assert_eq!(cluster.sent_count("request"), 2, "no peer was asked twice");
 }
@@ -153,7 +153,7 @@ fn request_of_suspect_is_answered_when_trusted() {
     assert_eq!(entered(&mut cluster), [1], "P1 does not await P2, so P2 has to await P1");
     cluster.issue_command(p(1), Command::Exit);
     assert_eq!(cluster.messages_on_link((p(1), p(2))).len(), 1, "only the request");
-    cluster.report_verdict(p(1), p(2), Verdict::Trust);
+    cluster.report_suspicion(p(1), p(2), PeerVerdict::Trust);
     assert_eq!(cluster.messages_on_link((p(1), p(2))).len(), 2, "the request and the reply");
     cluster.deliver_all(&mut SplitMix64(0));
     assert_eq!(entered(&mut cluster), [2]);
@@ -185,7 +185,7 @@ fn outdated_request_is_repeated_with_higher_fence() {
 fn false_suspicion_yields_different_fences() {
     let mut cluster = cluster(2);
     command_and_drain(&mut cluster, 1, Command::Enter);
-    cluster.report_verdict(p(2), p(1), Verdict::Suspect);
+    cluster.report_suspicion(p(2), p(1), PeerVerdict::Suspect);
     cluster.issue_command(p(2), Command::Enter);
     assert_eq!(fences(&mut cluster), [Fence(1, 1), Fence(2, 2)], "the resource rejects P1");
 }
@@ -197,10 +197,10 @@ fn overtaken_process_gets_a_higher_fence() {
     let mut cluster = cluster(2);
     cluster.issue_command(p(1), Command::Enter);
     cluster.issue_command(p(2), Command::Enter);
-    suspicion_and_drain(&mut cluster, 2, 1, Verdict::Suspect);
+    suspicion_and_drain(&mut cluster, 2, 1, PeerVerdict::Suspect);
     assert_eq!(fences(&mut cluster), [Fence(1, 2)], "P2's, and P1 waits for P2");
     cluster.issue_command(p(2), Command::Exit);
-    suspicion_and_drain(&mut cluster, 2, 1, Verdict::Trust);
+    suspicion_and_drain(&mut cluster, 2, 1, PeerVerdict::Trust);
     assert_eq!(fences(&mut cluster), [Fence(2, 1)], "(1, P1) would have been rejected");
 }
 
@@ -209,13 +209,13 @@ fn repeated_request_yields_to_earlier_ones() {
     let mut cluster = cluster(3);
     let ask = |clock, process| Message::Request { stamp: Timestamp { clock, process } };
     cluster.issue_command(p(1), Command::Enter);
-    cluster.deliver_injected(p(3), p(1), ask(1, p(3)));
+    cluster.inject_and_deliver(p(3), p(1), ask(1, p(3)));
     assert_eq!(
         cluster.messages_on_link((p(1), p(3))).len(),
         1,
         "the request, which precedes that of P3"
     );
-    cluster.deliver_injected(p(2), p(1), Message::Reply { to: 1, clock: 4, entered: 4 });
+    cluster.inject_and_deliver(p(2), p(1), Message::Reply { to: 1, clock: 4, entered: 4 });
     assert_eq!(cluster.sent_count("reply"), 1, "the new one does not");
     assert_eq!(cluster.messages_on_link((p(1), p(3)))[1], &ask(5, p(1)));
 }
@@ -223,7 +223,7 @@ fn repeated_request_yields_to_earlier_ones() {
 #[test]
 fn duplicates_and_reordering_are_harmless() {
     let plan = Plan::of(ChannelOrder::Reordered, &[3, 3, 3]).duplicating(4);
-    check_seeds::<TolerantRicartAgrawala>(&(), &plan, 2000);
+    check_seeds::<FaultTolerantRicartAgrawala>(&(), &plan, 2000);
 }
 
 #[test]
@@ -232,7 +232,7 @@ fn one_reply_per_peer_to_last_request() {
     command_and_drain(&mut cluster, 1, Command::Enter);
     for clock in [3, 2, 3] {
         let stamp = Timestamp { clock, process: p(2) };
-        cluster.deliver_injected(p(2), p(1), Message::Request { stamp });
+        cluster.inject_and_deliver(p(2), p(1), Message::Request { stamp });
     }
     cluster.take_events();
     cluster.issue_command(p(1), Command::Exit);
@@ -247,18 +247,21 @@ fn one_reply_per_peer_to_last_request() {
 #[test]
 fn unexpected_replies_are_ignored() {
     let mut cluster = cluster(2);
-    cluster.deliver_injected(p(2), p(1), Message::Reply { to: 1, clock: 0, entered: 0 });
+    cluster.inject_and_deliver(p(2), p(1), Message::Reply { to: 1, clock: 0, entered: 0 });
     cluster.issue_command(p(1), Command::Enter);
-    cluster.deliver_injected(p(2), p(1), Message::Reply { to: 0, clock: 0, entered: 9 });
+    cluster.inject_and_deliver(p(2), p(1), Message::Reply { to: 0, clock: 0, entered: 9 });
     assert_eq!(entered(&mut cluster), NONE);
     assert_eq!(cluster.messages_on_link((p(1), p(2))).len(), 1);
-    cluster.deliver_injected(p(2), p(1), Message::Reply { to: 1, clock: 0, entered: 0 });
+    cluster.inject_and_deliver(p(2), p(1), Message::Reply { to: 1, clock: 0, entered: 0 });
     assert_eq!(entered(&mut cluster), [1]);
 }
 
 #[test]
 fn card_promises_hold_without_restart() {
-    let card = TolerantRicartAgrawala::card(&(), 3);
+    let card = FaultTolerantRicartAgrawala::card(&(), 3);
     assert_eq!(card.faults.crashes, CrashModel::Stop);
-    assert!(card.promises.contains(&Property::Fencing) && card.promises.contains(&Property::Order));
+    assert!(
+        card.promises.contains(&Property::Fencing)
+            && card.promises.contains(&Property::FirstComeFirstServed)
+    );
 }

@@ -50,7 +50,7 @@ fn stages_cost_as_computed_on_every_small_tree() {
 #[test]
 fn ranks_meet_on_one_edge() {
     for (seed, tree) in (0..).zip(trees(5)) {
-        let mut cluster = TestCluster::<TreeElection>::uniform(
+        let mut cluster = TestCluster::<TreeElection>::with_same_config(
             5,
             ChannelOrder::Reordered,
             Config::with_tree(tree.clone()),
@@ -112,7 +112,8 @@ fn each_mistake_is_caught() {
         let variants = Variants::none().with(switch);
         let line = Graph::line(4).to_tree().unwrap();
         let config = Config { variants, ..Config::with_tree(line) };
-        let mut cluster = TestCluster::<TreeElection>::uniform(4, ChannelOrder::Reordered, config);
+        let mut cluster =
+            TestCluster::<TreeElection>::with_same_config(4, ChannelOrder::Reordered, config);
         initiators.iter().for_each(|at| cluster.issue_command(*at, Command::Elect));
         cluster.deliver_all(&mut SplitMix64(seed));
         unchecked_beliefs(&mut cluster)

@@ -25,7 +25,8 @@ fn elect(ids: &[u32], initiators: &[ProcessId], switch: Option<VariantId>) -> Ou
     let variants = switch.map_or(Variants::none(), |it| Variants::none().with(it));
     let size = u32::try_from(ids.len()).expect("few processes");
     let config = Config::with_ranks(ranks(ids), variants);
-    let mut cluster = TestCluster::<VariableSpeeds>::uniform(size, ChannelOrder::Reordered, config);
+    let mut cluster =
+        TestCluster::<VariableSpeeds>::with_same_config(size, ChannelOrder::Reordered, config);
     initiators.iter().for_each(|at| cluster.issue_command(*at, Command::Elect));
     let mut rounds = 0;
     while !cluster.armed_timers().is_empty() {

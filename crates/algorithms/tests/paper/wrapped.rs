@@ -1,13 +1,13 @@
 //! Tests of protocols that wrap another protocol. If the inner protocol may defer a save, the
 //! wrapper can defer this save as well.
 
-use tenure_algorithms::agreement::{RaftLog, raft_log};
-use tenure_algorithms::channel::{Fifo, fifo};
+use tenure_algorithms::agreement::{RaftReplica, raft_log};
+use tenure_algorithms::channel::{FifoChannel, fifo};
 use tenure_algorithms::compose::{WithDetector, with_detector};
-use tenure_algorithms::detector::{Heartbeat, heartbeat};
+use tenure_algorithms::detector::{AdaptiveTimeoutDetector, heartbeat};
 use tenure_core::service::log::{Command, Payload};
 use tenure_core::{
-    ConstantEnvironment, Delay, Group, Input, Node, ProcessId, Protocol, TICKS_PER_UNIT,
+    ConstantEnvironment, Delay, Group, Input, Node, ProcessId, Protocol, TICKS_PER_TIME_UNIT,
     TimerChange,
 };
 
@@ -57,24 +57,31 @@ fn check_deferred_snapshot<P: Protocol>(config: &P::Config, wrap: fn(Command) ->
     assert_eq!(harness.node.begin_rewrite(), Some(harness.node.process().stable()));
     assert!(harness.saves(append(3)));
     harness.node.finish_rewrite();
-    assert_eq!(harness.node.last_written_state(), Some(&harness.node.process().stable()));
+    assert_eq!(harness.node.latest_save_state(), Some(&harness.node.process().stable()));
     assert!(!harness.node.needs_rewrite());
 }
 
 fn config() -> raft_log::Config {
-    raft_log::Config { trailing_entries: 0, ..raft_log::Config::plain(1, TICKS_PER_UNIT) }
+    raft_log::Config {
+        trailing_entries: 0,
+        ..raft_log::Config::with_defaults(1, TICKS_PER_TIME_UNIT)
+    }
 }
 
 #[test]
 fn log_with_detector_defers_snapshots() {
-    let detector = heartbeat::Config { period: Delay::units(2), ..heartbeat::Config::default() };
+    let detector =
+        heartbeat::Config { period: Delay::time_units(2), ..heartbeat::Config::default() };
     let config = with_detector::Config { detector, inner: config() };
-    check_deferred_snapshot::<WithDetector<Heartbeat, RaftLog>>(&config, |command| command);
+    check_deferred_snapshot::<WithDetector<AdaptiveTimeoutDetector, RaftReplica>>(
+        &config,
+        |command| command,
+    );
 }
 
 #[test]
 fn log_over_fifo_defers_snapshots() {
-    check_deferred_snapshot::<Fifo<RaftLog>>(
+    check_deferred_snapshot::<FifoChannel<RaftReplica>>(
         &fifo::Config::with_inner_config(config()),
         |command| command,
     );

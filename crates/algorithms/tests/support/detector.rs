@@ -4,8 +4,8 @@ use tenure_algorithms::detector::HeartbeatDetector;
 use tenure_algorithms::detector::heartbeat_detector::{Message, TimeoutPolicy, Timer};
 use tenure_core::service::detector::Event;
 use tenure_core::{
-    Delay, EffectBuffer, Environment, Group, Input, LocalTime, ProcessId, Protocol, TimerChange,
-    Verdict,
+    Delay, EffectBuffer, Environment, Group, Input, LocalTime, PeerVerdict, ProcessId, Protocol,
+    TimerChange,
 };
 
 use super::p;
@@ -54,7 +54,7 @@ impl<C: TimeoutPolicy> DetectorHarness<C> {
         self.step(Input::Timer(Timer::Silence(peer)));
     }
 
-    pub(crate) fn verdicts(&self) -> Vec<(ProcessId, Verdict)> {
+    pub(crate) fn verdicts(&self) -> Vec<(ProcessId, PeerVerdict)> {
         self.batch.events.iter().map(|Event { peer, verdict }| (*peer, *verdict)).collect()
     }
 
@@ -62,7 +62,7 @@ impl<C: TimeoutPolicy> DetectorHarness<C> {
     #[track_caller]
     pub(crate) fn check_completeness(&mut self) {
         self.time_out(p(2));
-        assert_eq!(self.verdicts(), [(p(2), Verdict::Suspect)]);
+        assert_eq!(self.verdicts(), [(p(2), PeerVerdict::Suspect)]);
         self.time_out(p(2));
         assert_eq!(self.verdicts(), []);
         self.step(Input::Timer(Timer::Beat));

@@ -6,7 +6,7 @@ use tenure_core::monitors::LeaderAgreement;
 use tenure_core::service::election::{Command, Event};
 use tenure_core::{ChannelOrder, Election, Monitor, ProcessId, Protocol, Rank};
 
-use tenure_trace::{ClusterEvent, SplitMix64, TestCluster};
+use tenure_trace::{ProcessEvent, SplitMix64, TestCluster};
 
 /// Leader that each process reported last, indexed by process. `None` for a process that has
 /// reported no leader.
@@ -26,7 +26,7 @@ pub(crate) fn elect<P: Election>(
     duplicates: u32,
     seed: u64,
 ) -> (TestCluster<P>, Beliefs) {
-    let mut cluster = TestCluster::<P>::uniform(size, order, config);
+    let mut cluster = TestCluster::<P>::with_same_config(size, order, config);
     for at in initiators {
         cluster.issue_command(*at, Command::Elect);
     }
@@ -60,7 +60,7 @@ pub(crate) fn beliefs<P: Election>(cluster: &mut TestCluster<P>) -> Beliefs {
     for (at, seen) in &seen {
         agreement.observe(*at, seen.to_observation()).expect("agreement holds");
     }
-    agreement.at_end().expect("agreement holds in the end");
+    agreement.check_final_state().expect("agreement holds in the end");
     last_leaders(cluster.size(), seen)
 }
 
@@ -71,15 +71,15 @@ pub(crate) fn unchecked_beliefs<P: Election>(cluster: &mut TestCluster<P>) -> Be
     last_leaders(cluster.size(), seen)
 }
 
-fn last_leaders<P: Election>(size: u32, seen: Vec<(ProcessId, ClusterEvent<P>)>) -> Beliefs {
+fn last_leaders<P: Election>(size: u32, seen: Vec<(ProcessId, ProcessEvent<P>)>) -> Beliefs {
     let mut beliefs = vec![None; size as usize];
     for (at, seen) in seen {
         match seen {
-            ClusterEvent::Event(Event::Elected { leader, .. }) => {
+            ProcessEvent::Event(Event::Elected { leader, .. }) => {
                 beliefs[at.index()] = Some(leader)
             }
-            ClusterEvent::Event(Event::Deposed { .. }) => beliefs[at.index()] = None,
-            ClusterEvent::Command(_) | ClusterEvent::Crashed | ClusterEvent::Recovered => {}
+            ProcessEvent::Event(Event::Deposed { .. }) => beliefs[at.index()] = None,
+            ProcessEvent::Command(_) | ProcessEvent::Crashed | ProcessEvent::Recovered => {}
         }
     }
     beliefs

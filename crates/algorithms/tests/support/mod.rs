@@ -11,8 +11,8 @@ pub(crate) mod sessions;
 
 use std::collections::BTreeSet;
 
-use tenure_core::{ProcessId, Protocol, Verdict};
-use tenure_trace::{ClusterEvent, SplitMix64, TestCluster};
+use tenure_core::{PeerVerdict, ProcessId, Protocol};
+use tenure_trace::{ProcessEvent, SplitMix64, TestCluster};
 
 /// Returns the process with this number, counted from 1.
 pub(crate) fn p(number: u32) -> ProcessId {
@@ -39,7 +39,7 @@ pub(crate) fn command_and_settle<P: Protocol>(
     command: P::Command,
 ) {
     cluster.issue_command(p(at), command);
-    cluster.settle();
+    cluster.run_until_quiescent();
 }
 
 /// Fires one timer of a process, and delivers all messages. No other timer fires.
@@ -54,9 +54,9 @@ pub(crate) fn suspicion_and_drain<P: Protocol>(
     cluster: &mut TestCluster<P>,
     at: u32,
     peer: u32,
-    verdict: Verdict,
+    verdict: PeerVerdict,
 ) {
-    cluster.report_verdict(p(at), p(peer), verdict);
+    cluster.report_suspicion(p(at), p(peer), verdict);
     cluster.deliver_all(&mut SplitMix64(0));
 }
 
@@ -75,16 +75,16 @@ pub(crate) fn lose_all<P: Protocol>(cluster: &mut TestCluster<P>, from: u32, to:
 }
 
 /// Informs all live processes of a verdict about another process.
-pub(crate) fn report<P: Protocol>(cluster: &mut TestCluster<P>, of: u32, verdict: Verdict) {
+pub(crate) fn report<P: Protocol>(cluster: &mut TestCluster<P>, of: u32, verdict: PeerVerdict) {
     for peer in cluster.live_processes().into_iter().filter(|peer| *peer != p(of)) {
-        cluster.report_verdict(peer, p(of), verdict);
+        cluster.report_suspicion(peer, p(of), verdict);
     }
 }
 
 #[track_caller]
 pub(crate) fn crash_and_suspect<P: Protocol>(cluster: &mut TestCluster<P>, process: u32) {
     cluster.crash(p(process));
-    report(cluster, process, Verdict::Suspect);
+    report(cluster, process, PeerVerdict::Suspect);
 }
 
 /// Crashes a process, lets all others suspect it, and delivers all messages.
@@ -104,13 +104,13 @@ pub(crate) fn restart<P: Protocol>(cluster: &mut TestCluster<P>, process: u32) {
 #[track_caller]
 pub(crate) fn recover_and_trust<P: Protocol>(cluster: &mut TestCluster<P>, process: u32) {
     cluster.recover(p(process));
-    report(cluster, process, Verdict::Trust);
+    report(cluster, process, PeerVerdict::Trust);
 }
 
 /// Returns the events since the last call, each with the number of its process.
 pub(crate) fn events<P: Protocol>(cluster: &mut TestCluster<P>) -> Vec<(u32, P::Event)> {
     let seen = cluster.take_events().into_iter().filter_map(|(at, seen)| match seen {
-        ClusterEvent::Event(event) => Some((at.number(), event)),
+        ProcessEvent::Event(event) => Some((at.display_number(), event)),
         _ => None,
     });
     seen.collect()

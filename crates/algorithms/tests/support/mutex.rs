@@ -5,7 +5,7 @@ use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{Card, ChannelOrder, Fence, Monitor, Mutex, ProcessId};
 
 use super::{command_and_drain, events, p, processes_with, restart};
-use tenure_trace::{ClusterEvent, SplitMix64, TestCluster};
+use tenure_trace::{ProcessEvent, SplitMix64, TestCluster};
 
 pub(crate) const NONE: [u32; 0] = [];
 
@@ -119,7 +119,7 @@ struct Watcher {
 }
 
 impl Watcher {
-    fn observe<P: Mutex>(&mut self, at: ProcessId, seen: &ClusterEvent<P>) -> Result<(), String> {
+    fn observe<P: Mutex>(&mut self, at: ProcessId, seen: &ProcessEvent<P>) -> Result<(), String> {
         feed(&mut self.exclusion, at, seen)?;
         if let Some(local) = &mut self.local {
             feed(local, at, seen)?;
@@ -129,12 +129,12 @@ impl Watcher {
         }
         feed(&mut self.bypass, at, seen)?;
         match seen {
-            ClusterEvent::Command(Command::Enter) => self.users[at.index()] = User::Waiting,
-            ClusterEvent::Event(Event::Entered { .. }) => {
+            ProcessEvent::Command(Command::Enter) => self.users[at.index()] = User::Waiting,
+            ProcessEvent::Event(Event::Entered { .. }) => {
                 self.users[at.index()] = User::Inside;
                 self.entries += 1;
             }
-            ClusterEvent::Event(Event::Exited) => self.users[at.index()] = User::Idle,
+            ProcessEvent::Event(Event::Exited) => self.users[at.index()] = User::Idle,
             _ => {}
         }
         Ok(())
@@ -184,7 +184,7 @@ pub(crate) fn check_token_loss<P: Mutex>(cluster: &mut TestCluster<P>) {
 fn feed<P: Mutex>(
     monitor: &mut impl Monitor<Command, Event>,
     at: ProcessId,
-    seen: &ClusterEvent<P>,
+    seen: &ProcessEvent<P>,
 ) -> Result<(), String> {
     let result = monitor.observe(at, seen.to_observation());
     result.map_err(|violation| format!("{}: {violation}", monitor.property()))
@@ -203,7 +203,7 @@ pub(crate) fn run_as<P: Mutex>(
     config: P::Config,
     plan: &Plan,
 ) -> Result<Outcome, String> {
-    let exclusion = match card.most_inside() {
+    let exclusion = match card.max_inside() {
         1 => MutualExclusion::new(),
         most => MutualExclusion::at_most(most),
     };
@@ -218,7 +218,7 @@ fn run_watched<P: Mutex>(
     (local, fencing): (Option<LocalMutualExclusion>, Option<Fencing>),
 ) -> Result<Outcome, String> {
     let size = u32::try_from(plan.entries.len()).expect("few processes");
-    let mut cluster = TestCluster::<P>::uniform(size, plan.order, config);
+    let mut cluster = TestCluster::<P>::with_same_config(size, plan.order, config);
     let mut rng = SplitMix64(plan.seed);
     let mut left = plan.entries.clone();
     let mut faults = Faults { duplicates: plan.duplicates, losses: plan.losses };

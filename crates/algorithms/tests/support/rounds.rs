@@ -1,6 +1,6 @@
 //! Synchronous rounds, and crashes of processes in the middle of a round.
 
-use tenure_algorithms::rounds::{InRounds, RoundAlgorithm, Timer};
+use tenure_algorithms::rounds::{RoundAlgorithm, RoundSynchronizer, Timer};
 use tenure_core::ProcessId;
 use tenure_trace::{SplitMix64, TestCluster};
 
@@ -18,7 +18,7 @@ pub(crate) struct Crash {
 /// Ends a round: delivers its messages, except the messages that are lost in crashes, and then lets
 /// all processes end the round.
 pub(crate) fn end_round<A: RoundAlgorithm>(
-    cluster: &mut TestCluster<InRounds<A>>,
+    cluster: &mut TestCluster<RoundSynchronizer<A>>,
     round: u32,
     crashes: &[Crash],
 ) {

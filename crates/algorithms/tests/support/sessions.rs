@@ -2,7 +2,7 @@
 
 use tenure_core::service::user::{ServiceUser, UserModelConfig, UserState};
 use tenure_core::{ChannelOrder, Monitor, ProcessId, Protocol, Service};
-use tenure_trace::{ClusterEvent, SplitMix64, TestCluster};
+use tenure_trace::{ProcessEvent, SplitMix64, TestCluster};
 
 /// Runs a random schedule. The user of each process requests the number of sessions that `times`
 /// contains for this process. Returns the number of messages, and the largest number of sessions at
@@ -19,7 +19,7 @@ where
     M: Monitor<P::Command, P::Event>,
 {
     let size = u32::try_from(times.len()).expect("few processes");
-    let mut cluster = TestCluster::<P>::uniform(size, ChannelOrder::Reordered, config);
+    let mut cluster = TestCluster::<P>::with_same_config(size, ChannelOrder::Reordered, config);
     let mut rng = SplitMix64(seed);
     let user = |(at, times): (usize, &u32)| {
         let (at, service) = (ProcessId::from_index(at), Service::Other);
@@ -31,7 +31,7 @@ where
         for (at, seen) in cluster.take_events() {
             let verdict = monitor.observe(at, seen.to_observation());
             verdict.map_err(|violation| format!("step {step}: {violation}"))?;
-            if let ClusterEvent::Event(event) = &seen {
+            if let ProcessEvent::Event(event) = &seen {
                 users[at.index()].on_event(event);
             }
         }

@@ -13,14 +13,14 @@ use tenure_core::byzantine::General;
 use crate::clock::Instant;
 use crate::config::OnProgress;
 use crate::limits::CheckLimits;
-use crate::report::{Report, judgement};
+use crate::report::{CheckReport, judgement};
 
 use self::record::counterexample;
 use self::search::LieSearch;
 
-/// Configuration of [`check_generals`].
+/// Configuration of [`check_byzantine_generals`].
 #[derive(Clone)]
-pub struct GeneralsConfig {
+pub struct ByzantineGeneralsConfig {
     /// Name of the algorithm on the command line.
     pub name: String,
     /// Number of generals.
@@ -39,11 +39,11 @@ pub struct GeneralsConfig {
     pub on_progress: Option<OnProgress>,
 }
 
-impl GeneralsConfig {
+impl ByzantineGeneralsConfig {
     /// Creates a configuration that checks agreement and validity, without limits.
     pub fn new(name: impl Into<String>, size: u32, liars: u32) -> Self {
         let properties = vec![Property::Agreement, Property::Validity];
-        GeneralsConfig {
+        ByzantineGeneralsConfig {
             name: name.into(),
             size,
             max_liars: liars,
@@ -55,8 +55,8 @@ impl GeneralsConfig {
     }
 }
 
-/// Explores every behaviour of every set of at most [`GeneralsConfig::max_liars`] liars, and judges
-/// the properties.
+/// Explores every behaviour of every set of at most [`ByzantineGeneralsConfig::max_liars`] liars,
+/// and judges the properties.
 ///
 /// In a step, the commander gives its order, or a general receives a message. The step includes the
 /// messages that the commander or this general sends in reaction. A liar has one step for each
@@ -66,14 +66,17 @@ impl GeneralsConfig {
 /// # Panics
 ///
 /// Panics if a property is neither agreement nor validity.
-pub fn check_generals<G: General>(config: &GeneralsConfig, generals: &G::Config) -> Report {
+pub fn check_byzantine_generals<G: General>(
+    config: &ByzantineGeneralsConfig,
+    generals: &G::Config,
+) -> CheckReport {
     let started = Instant::now();
     let mut search = LieSearch::new(config);
     search.explore::<G>(generals);
     let judge = |property| judgement(search.violation(property).is_some(), search.limit);
     let properties = config.properties.iter().map(|it| (*it, judge(*it))).collect();
     let found = config.properties.iter().filter_map(|it| search.violation(*it));
-    Report {
+    CheckReport {
         algorithm: config.name.clone(),
         size: config.size,
         properties,
@@ -84,6 +87,6 @@ pub fn check_generals<G: General>(config: &GeneralsConfig, generals: &G::Config)
         counterexamples: found.map(|violation| counterexample(config, violation)).collect(),
         reached_limit: search.limit,
         peak_bytes: search.depth as usize * size_of::<G>() * config.size as usize,
-        ..Report::default()
+        ..CheckReport::default()
     }
 }

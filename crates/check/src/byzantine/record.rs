@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 use serde_json::json;
 use tenure_core::byzantine::{COMMANDER, Plan};
 use tenure_core::service::consensus::{Command, Event};
-use tenure_core::{Layer, ProcessId, Property, Service, TICKS_PER_UNIT};
+use tenure_core::{Layer, ProcessId, Property, Service, TICKS_PER_TIME_UNIT};
 use tenure_trace::{
-    CommandData, EventData, Header, MessageRecord, Record, RecordKind, Subject, Trace, TraceSource,
+    Header, MessageRecord, Record, RecordKind, RecordSubject, RecordedCommand, RecordedEvent,
+    Trace, TraceProducer,
 };
 
-use super::GeneralsConfig;
+use super::ByzantineGeneralsConfig;
 use super::search::{SentOralMessage, ViolatingRun};
 use crate::explain::description::StepwiseDescription;
 use crate::report::{Counterexample, ViolationKind};
@@ -18,7 +19,10 @@ use crate::report::{Counterexample, ViolationKind};
 /// For each link from a sender to a receiver, the number of messages recorded so far.
 type Numbers = BTreeMap<(ProcessId, ProcessId), u64>;
 
-pub(crate) fn counterexample(config: &GeneralsConfig, violation: &ViolatingRun) -> Counterexample {
+pub(crate) fn counterexample(
+    config: &ByzantineGeneralsConfig,
+    violation: &ViolatingRun,
+) -> Counterexample {
     let mut trace = trace(config, violation);
     trace.header.violates = Some(violation.property.name().to_owned());
     let run = StepwiseDescription::from_checker_trace(&trace);
@@ -53,11 +57,12 @@ const fn value(plan: Plan) -> u64 {
 
 fn order(plan: Plan) -> RecordKind {
     let command = Command::Propose { value: value(plan) };
-    RecordKind::Command(CommandData::Agreement(command.into()))
+    RecordKind::Command(RecordedCommand::Agreement(command.into()))
 }
 
-fn trace(config: &GeneralsConfig, violation: &ViolatingRun) -> Trace {
-    let header = Header::new(&*config.name, Service::Consensus, config.size, TraceSource::Checker);
+fn trace(config: &ByzantineGeneralsConfig, violation: &ViolatingRun) -> Trace {
+    let header =
+        Header::new(&*config.name, Service::Consensus, config.size, TraceProducer::Checker);
     let mut records: Vec<Record> =
         (0..config.size).map(|at| Record::new(0, ProcessId(at), RecordKind::Boot)).collect();
     let liar = |at: &ProcessId| Record::new(0, *at, RecordKind::Note("is a liar".to_owned()));
@@ -67,11 +72,11 @@ fn trace(config: &GeneralsConfig, violation: &ViolatingRun) -> Trace {
     // A commander that lies gives both orders, one after the other.
     let others = Plan::ALL.into_iter().filter(|plan| *plan != violation.plan);
     for plan in others.filter(|_| violation.liars.contains(&COMMANDER)) {
-        now += TICKS_PER_UNIT;
+        now += TICKS_PER_TIME_UNIT;
         records.push(Record::new(now, COMMANDER, order(plan)));
     }
     for step in &violation.steps {
-        now += TICKS_PER_UNIT;
+        now += TICKS_PER_TIME_UNIT;
         let at = step.received.as_ref().map_or(COMMANDER, |message| message.to);
         let mut record = |kind| records.push(Record::new(now, at, kind));
         match &step.received {
@@ -87,10 +92,10 @@ fn trace(config: &GeneralsConfig, violation: &ViolatingRun) -> Trace {
         }
         if let Some((_, plan)) = step.decision {
             let event = Event::Decided { value: value(plan) };
-            record(RecordKind::Event(EventData::Agreement(event.into())));
+            record(RecordKind::Event(RecordedEvent::Agreement(event.into())));
         }
     }
-    records.push(Record::new(now + TICKS_PER_UNIT, Subject::Parent, RecordKind::End));
+    records.push(Record::new(now + TICKS_PER_TIME_UNIT, RecordSubject::Parent, RecordKind::End));
     Trace { header, records, torn: None }
 }
 

@@ -5,9 +5,9 @@ use std::collections::VecDeque;
 use tenure_core::byzantine::{COMMANDER, General, OralMessage, Plan};
 use tenure_core::{Group, ProcessId, Property};
 
-use super::GeneralsConfig;
+use super::ByzantineGeneralsConfig;
 use crate::clock::Instant;
-use crate::limits::{ReachedLimit, SearchProgress};
+use crate::limits::{SearchProgress, StopReason};
 
 /// Number of states between two reports of the progress.
 const STATES_PER_REPORT: u64 = 1024;
@@ -52,7 +52,7 @@ struct Run<G> {
 }
 
 pub(crate) struct LieSearch<'c> {
-    config: &'c GeneralsConfig,
+    config: &'c ByzantineGeneralsConfig,
     started: Instant,
     liars: Vec<ProcessId>,
     plan: Plan,
@@ -64,13 +64,13 @@ pub(crate) struct LieSearch<'c> {
     pub(crate) states: u64,
     /// Greatest number of steps of a run so far.
     pub(crate) depth: u32,
-    pub(crate) limit: Option<ReachedLimit>,
+    pub(crate) limit: Option<StopReason>,
     /// Number of states at which the search next reports its progress.
     next_report: u64,
 }
 
 impl<'c> LieSearch<'c> {
-    pub(crate) fn new(config: &'c GeneralsConfig) -> Self {
+    pub(crate) fn new(config: &'c ByzantineGeneralsConfig) -> Self {
         LieSearch {
             config,
             started: Instant::now(),
@@ -213,7 +213,7 @@ impl<'c> LieSearch<'c> {
     /// Returns true if the search must stop. At intervals, reports the progress first.
     fn is_stopped(&mut self) -> bool {
         self.report_progress();
-        let GeneralsConfig { limits, stop_flag, .. } = self.config;
+        let ByzantineGeneralsConfig { limits, stop_flag, .. } = self.config;
         let reached = limits.reached_limit_since(self.started, self.states, stop_flag.as_ref());
         self.limit = self.limit.or(reached);
         self.limit.is_some()

@@ -40,9 +40,9 @@ impl<C: ServiceCommand, E: ServiceEvent> ErasedMonitor<C, E> for FactCollectingM
         for seen in &of.seen {
             match seen {
                 OwnedObservation::Command(command, _) => {
-                    facts.on_command(of.at, &command.to_record());
+                    facts.on_command(of.at, &command.to_recorded());
                 }
-                OwnedObservation::Event(event) => facts.on_event(of.at, &event.to_record()),
+                OwnedObservation::Event(event) => facts.on_event(of.at, &event.to_recorded()),
                 OwnedObservation::Crashed => facts.on_crash(of.at),
                 OwnedObservation::Recovered | OwnedObservation::Sent { .. } => {}
             }
@@ -57,7 +57,7 @@ impl<C: ServiceCommand, E: ServiceEvent> ErasedMonitor<C, E> for FactCollectingM
         }
     }
 
-    fn at_end(&self, _: u32) -> Result<(), Violation> {
+    fn check_final_state(&self, _: u32) -> Result<(), Violation> {
         Ok(())
     }
 
@@ -81,8 +81,8 @@ where
     let mut facts = StepFacts { at: Some(of.at), ..StepFacts::default() };
     for seen in &of.seen {
         match seen {
-            OwnedObservation::Command(command, _) => facts.on_command(&command.to_record()),
-            OwnedObservation::Event(event) => facts.on_event(&event.to_record()),
+            OwnedObservation::Command(command, _) => facts.on_command(&command.to_recorded()),
+            OwnedObservation::Event(event) => facts.on_event(&event.to_recorded()),
             _ => {}
         }
     }

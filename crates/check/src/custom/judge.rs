@@ -37,12 +37,12 @@ impl PreparedProperty {
     }
 
     /// Evaluates the property in a global state. Bit *i* of `before` is set if an event was still
-    /// due for the binding with the index *i* before the step.
+    /// due for the assignment with the index *i* before the step.
     fn evaluate(&self, before: u32, view: &mut ReachedStateView<'_>) -> EvaluationResult {
-        if !self.property.form().is_liveness() {
+        if !self.property.operator().is_liveness() {
             return EvaluationResult {
                 pending: 0,
-                violated: self.property.violating_binding(view),
+                violated: self.property.violating_assignment(view),
             };
         }
         let mut pending = 0;
@@ -125,7 +125,7 @@ impl SuccessorWorker {
                 custom_cache.violated.push((index, binding));
             }
             let after = evaluated.pending;
-            if watched.property.form().is_liveness() && after != before {
+            if watched.property.operator().is_liveness() && after != before {
                 let change = pending_fingerprint(index, after)
                     .wrapping_sub(pending_fingerprint(index, before));
                 result.fingerprint = result.fingerprint.wrapping_add(change);

@@ -7,7 +7,7 @@ pub(crate) mod view;
 use std::sync::Arc;
 
 use tenure_trace::property::{
-    ExpressionProperty, FactSelection, PropertyInputs, ServiceFacts, VariableBinding,
+    ExpressionProperty, FactSelection, PropertyInputs, ServiceFacts, VariableAssignment,
 };
 
 use crate::error::CheckError;
@@ -31,31 +31,31 @@ pub(crate) struct CustomProperties {
 
 /// A property written as an expression, prepared for evaluation.
 ///
-/// A binding is one combination of values of the free variables of the property, for instance P1
-/// for `p` and P2 for `q`. Each global state has marks, which are bits that state facts about it.
-/// One of these bits belongs to each binding of a liveness property. The bit is set while the
-/// property demands an event for this binding that has not occurred.
+/// An assignment is one combination of values of the free variables of the property, for instance
+/// P1 for `p` and P2 for `q`. Each global state has marks, which are bits that state facts about
+/// it. One of these bits belongs to each assignment of a liveness property. The bit is set while
+/// the property demands an event for this assignment that has not occurred.
 #[derive(Clone, Debug)]
 pub(crate) struct PreparedProperty {
     pub(crate) property: Arc<ExpressionProperty>,
     /// Combinations of values of the free variables of a liveness property. Empty for a safety
     /// property.
-    pub(crate) bindings: Vec<VariableBinding>,
-    /// Position of the bit of the first binding in the marks of a global state. The bits of the
-    /// other bindings follow in order.
+    pub(crate) bindings: Vec<VariableAssignment>,
+    /// Position of the bit of the first assignment in the marks of a global state. The bits of the
+    /// other assignments follow in order.
     first_mark: usize,
 }
 
 impl PreparedProperty {
-    /// Returns the bit of the binding with the index `binding` in the marks of a global state. The
-    /// bit is set while an event is still due for this binding.
+    /// Returns the bit of the assignment with the index `binding` in the marks of a global state.
+    /// The bit is set while an event is still due for this assignment.
     pub(crate) fn binding_mask(&self, binding: usize) -> u32 {
         1 << (self.first_mark + binding)
     }
 
     /// Shifts the bits of `pending` to their position in the marks of a global state. Bit *i* of
-    /// `pending` is set if an event is still due for the binding with the index *i*. Returns 0 for
-    /// a safety property.
+    /// `pending` is set if an event is still due for the assignment with the index *i*. Returns 0
+    /// for a safety property.
     pub(crate) fn pending_mask(&self, pending: u32) -> u32 {
         if self.bindings.is_empty() { 0 } else { pending << self.first_mark }
     }
@@ -80,8 +80,8 @@ impl CustomProperties {
         let mut next = layout.fixed_mark_count();
         let mut watched = Vec::new();
         for property in properties {
-            let is_liveness = property.form().is_liveness();
-            let bindings = if is_liveness { property.bindings() } else { Vec::new() };
+            let is_liveness = property.operator().is_liveness();
+            let bindings = if is_liveness { property.assignments() } else { Vec::new() };
             let first_mark = next;
             next += bindings.len();
             if next > MARKS {
@@ -106,7 +106,7 @@ pub(crate) fn select_custom_properties(
     properties: &[Arc<ExpressionProperty>],
 ) -> Vec<SelectedProperty> {
     let select = |(index, property): (usize, &Arc<ExpressionProperty>)| {
-        let kind = match property.form().is_liveness() {
+        let kind = match property.operator().is_liveness() {
             true => PropertyCheckKind::CustomLiveness(index),
             false => PropertyCheckKind::CustomSafety(index),
         };
@@ -134,5 +134,5 @@ pub(crate) fn depends_on_names(property: &ExpressionProperty) -> bool {
     let uses = property.inputs();
     // Merged states may differ in the leaders and fences that monitors have recorded, but not in
     // the phases of users.
-    property.form().is_liveness() || uses.process_identities || uses.leaders || uses.fences
+    property.operator().is_liveness() || uses.process_identities || uses.leaders || uses.fences
 }

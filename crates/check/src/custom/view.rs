@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use serde_json::Value;
-use tenure_trace::property::{ServiceFacts, StateView, StepFacts, VariableBinding};
+use tenure_trace::property::{ServiceFacts, StateView, StepFacts, VariableAssignment};
 use tenure_trace::state::debug_tree;
 
 use crate::model::cache::{StepCache, entry_for_id};
@@ -31,7 +31,7 @@ pub(crate) struct CustomPropertyCache {
     /// - the index of the property
     /// - the id of the collected facts
     /// - the id of the commands and events of the step, or 0 if the property does not read them
-    /// - the bindings for which an event was still due before the step, as bits
+    /// - the assignments for which an event was still due before the step, as bits
     ///
     /// If the property reads more than commands and events, the ids of the local states follow.
     pub(super) results: HashMap<Box<[u32]>, EvaluationResult, BuildFoldHasher>,
@@ -40,7 +40,7 @@ pub(crate) struct CustomPropertyCache {
     /// Violated properties. Each element is a pair: the index of the property, and the last
     /// combination of variable values that violated it. The explanation of a counterexample reads
     /// these values.
-    pub(crate) violated: Vec<(usize, VariableBinding)>,
+    pub(crate) violated: Vec<(usize, VariableAssignment)>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -50,7 +50,7 @@ pub(super) struct EvaluationResult {
     pub(super) pending: u32,
     /// Values of the variables that violate a safety property. `None` if the property holds in the
     /// state, and for a liveness property.
-    pub(super) violated: Option<VariableBinding>,
+    pub(super) violated: Option<VariableAssignment>,
 }
 
 /// A global state and the step that led to it.
@@ -151,7 +151,7 @@ impl StateView for ReachedStateView<'_> {
         found
     }
 
-    fn sent(&mut self, message: &str, from: Option<u32>, to: Option<u32>) -> u64 {
+    fn sent_in_step(&mut self, message: &str, from: Option<u32>, to: Option<u32>) -> u64 {
         let by = self.step.at.is_some_and(|at| from.is_none_or(|from| from == at.0));
         let is_meant = |sent: &&(&str, u32)| sent.0 == message && to.is_none_or(|to| to == sent.1);
         if by { self.sent.iter().filter(is_meant).count() as u64 } else { 0 }

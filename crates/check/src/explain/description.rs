@@ -45,7 +45,7 @@ impl StepwiseDescription {
 
     /// Returns the number of steps of the run. Does not count entries for which
     /// [`StepDescription::is_uncounted`] is true.
-    pub fn length(&self) -> usize {
+    pub fn step_count(&self) -> usize {
         self.steps.iter().filter(|step| !step.is_uncounted).count()
     }
 

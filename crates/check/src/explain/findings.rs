@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tenure_core::{ProcessId, Property};
-use tenure_trace::{Header, Trace, TraceSource};
+use tenure_trace::{Header, Trace, TraceProducer};
 
 use crate::config::CheckConfig;
 use crate::error::CheckError;
@@ -86,7 +86,11 @@ impl FinishedSearch {
         let mut path = path_to(&self.explored, violated.from);
         path.actions.push(violated.action);
         let found = self.step_violation(property, index, &path);
-        assert_eq!(found.length(), violated.length as usize, "all steps of the path are described");
+        assert_eq!(
+            found.step_count(),
+            violated.length as usize,
+            "all steps of the path are described"
+        );
         Some(found)
     }
 
@@ -382,7 +386,7 @@ impl FinishedSearch {
 }
 
 pub(crate) fn trace_header(config: &CheckConfig) -> Header {
-    Header::new(&config.name, config.service, config.size, TraceSource::Checker)
+    Header::new(&config.name, config.service, config.size, TraceProducer::Checker)
 }
 
 /// Returns the text `P1 waits` for one process, and a text such as `P1 and P2 wait` for several

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use tenure_core::{ProcessId, TICKS_PER_UNIT, VectorClock};
+use tenure_core::{ProcessId, TICKS_PER_TIME_UNIT, VectorClock};
 use tenure_trace::state::StateRecorder;
-use tenure_trace::{MessageRecord, MessageSelector, Record, RecordKind, Subject};
+use tenure_trace::{MessageRecord, MessageSelector, Record, RecordKind, RecordSubject};
 
 use crate::explain::replay::{Replay, ReplayedStep, STEP_ENDS_TEXT, TIME_PASSES_TEXT};
 use crate::model::SearchModel;
@@ -89,7 +89,7 @@ impl ReplayRecorder {
     /// records a delivered message as lost.
     pub(crate) fn record_step(&mut self, taken: ReplayedStep, receiver_was_down: bool) {
         let at = taken.at;
-        self.now += TICKS_PER_UNIT;
+        self.now += TICKS_PER_TIME_UNIT;
         match (taken.content, taken.kind) {
             (StepInput::Command(command), _) => {
                 self.clocks[at.index()].tick(at);
@@ -133,13 +133,14 @@ impl ReplayRecorder {
 
     /// Records an event that concerns the whole run, such as a partition.
     pub(crate) fn record_run_event(&mut self, kind: RecordKind) {
-        self.records.push(Record::new(self.now, Subject::Parent, kind));
+        self.records.push(Record::new(self.now, RecordSubject::Parent, kind));
     }
 
     /// Records the state of a process after its boot or a step. Records nothing if the process is
     /// down or its state has not changed.
     fn record_state(&mut self, at: ProcessId, replay: &Replay) {
-        let changed = replay.state(at).and_then(|state| self.states.record_if_changed(at, &state));
+        let changed =
+            replay.state(at).and_then(|state| self.states.state_record_if_changed(at, &state));
         if let Some(state) = changed {
             self.note(at, state);
         }
@@ -179,8 +180,8 @@ impl ReplayRecorder {
     pub(crate) fn finish(mut self, has_ended: bool) -> Vec<Record> {
         if has_ended {
             self.records.push(Record::new(
-                self.now + TICKS_PER_UNIT,
-                Subject::Parent,
+                self.now + TICKS_PER_TIME_UNIT,
+                RecordSubject::Parent,
                 RecordKind::End,
             ));
         }
@@ -266,7 +267,7 @@ fn record_of(
     number: u64,
 ) -> MessageRecord {
     match message {
-        0 => MessageRecord::between_applications(peer, session, number),
+        0 => MessageRecord::between_users(peer, session, number),
         message => model.message_record(message, peer, session, number),
     }
 }

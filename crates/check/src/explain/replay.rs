@@ -162,8 +162,8 @@ impl Replay {
         Action::new(action.kind(), slot, item, action.outcome())
     }
 
-    /// Returns the content of a step without taking it. `action` is an action in the state
-    /// `unreduced`.
+    /// Returns the kind, the process, the input and the effects of a step, without taking the step.
+    /// `action` is an action in the state `unreduced`.
     pub(crate) fn describe_step(&mut self, action: Action) -> ReplayedStep {
         let kind = action.kind();
         let Some(cause) = self.plain_worker.process_input(&self.unreduced, action) else {

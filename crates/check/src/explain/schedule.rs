@@ -5,8 +5,8 @@ use std::sync::Arc;
 use tenure_core::service::agreement;
 use tenure_core::{ChannelOrder, ProcessId};
 use tenure_trace::{
-    Action, ActionError, FollowError, MessageSelector, Schedule, ScriptRunner, ServiceCommand,
-    Trace, find_timer,
+    ActionError, MessageSelector, Schedule, ScheduleReplayError, ScriptAction, ScriptRunner,
+    ServiceCommand, Trace, find_timer,
 };
 
 use crate::check::Check;
@@ -38,9 +38,12 @@ impl<P: Checkable> Check<P> {
     ///
     /// # Errors
     ///
-    /// Returns a [`FollowError`] if the schedule is for a group of another size, if the
+    /// Returns a [`ScheduleReplayError`] if the schedule is for a group of another size, if the
     /// configuration is invalid, or at the first action that is not possible.
-    pub fn follow(mut self, schedule: &Schedule) -> Result<Trace, FollowError<CheckError>> {
+    pub fn run_schedule(
+        mut self,
+        schedule: &Schedule,
+    ) -> Result<Trace, ScheduleReplayError<CheckError>> {
         schedule.ensure_same_group_size(self.plan.config.size)?;
         self.plan.size_for_schedule(schedule);
         let commands = schedule.actions.iter().filter_map(agreement_command::<P>).collect();
@@ -59,11 +62,11 @@ impl CheckPlan {
         &self,
         schedule: &Schedule,
         rules: &Arc<SearchRules>,
-    ) -> Result<Trace, FollowError<CheckError>> {
+    ) -> Result<Trace, ScheduleReplayError<CheckError>> {
         let first = initial_worlds(rules, &self.config.faults.initially_down)?;
         let (world, fingerprint) = first.first().expect("there is an initial world");
         let mut follower = ScheduleRunner::starting_at(rules, (world, *fingerprint));
-        ScriptRunner::follow(&mut follower, schedule)?;
+        ScriptRunner::replay(&mut follower, schedule)?;
         let records = follower.recorder.finish(true);
         Ok(Trace { header: trace_header(&self.config), records, torn: None })
     }
@@ -71,12 +74,14 @@ impl CheckPlan {
     /// Replaces the settings that could forbid an action of the schedule.
     fn size_for_schedule(&mut self, schedule: &Schedule) {
         let requests = |at: &ProcessId| {
-            let mine =
-                |action: &&Action| matches!(action, Action::Command(asking) if asking.at == *at);
-            let times = schedule.actions.iter().filter(mine).count();
+            let is_own = |action: &&ScriptAction| match action {
+                ScriptAction::Command(command) => command.at == *at,
+                _ => false,
+            };
+            let times = schedule.actions.iter().filter(is_own).count();
             RequestLimit::AtMost(u32::try_from(times).unwrap_or(u32::MAX))
         };
-        let any = |is: fn(&Action) -> bool| schedule.actions.iter().any(is);
+        let any = |is: fn(&ScriptAction) -> bool| schedule.actions.iter().any(is);
         let CheckConfig { size, model, faults, bounds, .. } = &mut self.config;
         let all_processes: Vec<ProcessId> = (0..*size).map(ProcessId).collect();
         model.request_limits =
@@ -95,8 +100,10 @@ impl CheckPlan {
             crashes: MAX_FAULTS,
             crash_filter: std::mem::take(&mut faults.crash_filter),
             saving: match () {
-                () if any(|action| matches!(action, Action::Mute(_))) => SaveTiming::BeforeRelease,
-                () if any(|action| matches!(action, Action::Unsaved(_))) => {
+                () if any(|action| matches!(action, ScriptAction::Mute(_))) => {
+                    SaveTiming::BeforeRelease
+                }
+                () if any(|action| matches!(action, ScriptAction::Unsaved(_))) => {
                     SaveTiming::AfterRelease
                 }
                 () => SaveTiming::Atomic,
@@ -111,9 +118,11 @@ impl CheckPlan {
     }
 }
 
-fn agreement_command<P: Checkable>(action: &Action) -> Option<(ProcessId, agreement::Command)> {
-    let Action::Command(asking) = action else { return None };
-    Some((asking.at, P::Command::from_script(asking)?.to_agreement()?))
+fn agreement_command<P: Checkable>(
+    action: &ScriptAction,
+) -> Option<(ProcessId, agreement::Command)> {
+    let ScriptAction::Command(asking) = action else { return None };
+    Some((asking.at, P::Command::from_script_command(asking)?.to_agreement()?))
 }
 
 /// Performs the actions of a schedule one after the other, and records the run.
@@ -129,17 +138,17 @@ pub(crate) struct ScheduleRunner {
 }
 
 impl ScriptRunner for ScheduleRunner {
-    fn perform(&mut self, action: &Action) -> Result<(), ActionError> {
+    fn perform(&mut self, action: &ScriptAction) -> Result<(), ActionError> {
         if let Some(kind) = action.partition_change_record() {
             self.recorder.record_run_event(kind);
             return Ok(());
         }
         match action {
-            Action::Choose { value, .. } => {
+            ScriptAction::Choose { value, .. } => {
                 self.choices.push(*value);
                 return Ok(());
             }
-            Action::Unsaved(at) => {
+            ScriptAction::Unsaved(at) => {
                 self.unsaved.push(*at);
                 return Ok(());
             }
@@ -150,16 +159,18 @@ impl ScriptRunner for ScheduleRunner {
         self.choices.clear();
         let step = found.ok_or_else(|| {
             let model = &self.recorder.model;
-            ActionError::of_impossible_action_where(action, |command| {
+            ActionError::for_impossible_action_with_commands(action, |command| {
                 model.command_from_script(command).is_some()
             })
         })?;
         match action {
-            Action::Crash(at) => self.unsaved.retain(|unsaved| unsaved != at),
-            Action::Deliver(pick) | Action::Lose(pick) | Action::Duplicate(pick) => {
+            ScriptAction::Crash(at) => self.unsaved.retain(|unsaved| unsaved != at),
+            ScriptAction::Deliver(pick)
+            | ScriptAction::Lose(pick)
+            | ScriptAction::Duplicate(pick) => {
                 self.recorder.set_next_message(pick, false);
             }
-            Action::Hear(pick) => self.recorder.set_next_message(pick, true),
+            ScriptAction::Hear(pick) => self.recorder.set_next_message(pick, true),
             _ => {}
         }
         self.steps.push(step);
@@ -182,7 +193,7 @@ impl ScheduleRunner {
 
     /// Returns true if the possible step `step` is the step that `action` requests, with the
     /// prescribed choices.
-    fn matches(&mut self, action: &Action, step: Step) -> bool {
+    fn matches(&mut self, action: &ScriptAction, step: Step) -> bool {
         use StepInput::{Message, Suspicion};
         let ReplayedStep { kind, at, content, effects } = self.replay.describe_step(step);
         let made = effects.choices.iter().map(|choice| choice.value);
@@ -190,32 +201,32 @@ impl ScheduleRunner {
             return false;
         }
         match (action, content, kind) {
-            (Action::Command(asking), StepInput::Command(command), _) => {
+            (ScriptAction::Command(asking), StepInput::Command(command), _) => {
                 asking.at == at
                     && self.recorder.model.command_from_script(asking).as_ref() == Some(&command)
             }
-            (Action::Fire { at: whose, timer: name }, StepInput::Timer(timer), _) => {
+            (ScriptAction::Fire { at: whose, timer: name }, StepInput::Timer(timer), _) => {
                 let armed = self.replay.armed_timers(at);
                 *whose == at && find_timer(armed.iter(), name) == Some(&timer)
             }
-            (Action::Deliver(pick), Message(from, to, sent), ActionKind::Deliver)
-            | (Action::Lose(pick), Message(from, to, sent), ActionKind::Lose)
-            | (Action::Duplicate(pick), Message(from, to, sent), ActionKind::Duplicate) => {
+            (ScriptAction::Deliver(pick), Message(from, to, sent), ActionKind::Deliver)
+            | (ScriptAction::Lose(pick), Message(from, to, sent), ActionKind::Lose)
+            | (ScriptAction::Duplicate(pick), Message(from, to, sent), ActionKind::Duplicate) => {
                 self.picks(pick, (from, to), sent, false)
             }
-            (Action::Hear(pick), Message(from, to, 0), ActionKind::Deliver) => {
+            (ScriptAction::Hear(pick), Message(from, to, 0), ActionKind::Deliver) => {
                 self.picks(pick, (from, to), 0, true)
             }
-            (Action::Tell { from, to }, Message(sender, receiver, 0), ActionKind::Send) => {
+            (ScriptAction::Tell { from, to }, Message(sender, receiver, 0), ActionKind::Send) => {
                 (*from, *to) == (sender, receiver)
             }
-            (Action::Crash(whose), content, ActionKind::Crash) => {
+            (ScriptAction::Crash(whose), content, ActionKind::Crash) => {
                 let is_unsaved = matches!(content, StepInput::CrashBeforeSave);
                 *whose == at && is_unsaved == self.unsaved.contains(whose)
             }
-            (Action::Mute(whose), _, ActionKind::Mute)
-            | (Action::Recover(whose), _, ActionKind::Recover) => *whose == at,
-            (Action::Suspicion { at: whose, peer, verdict }, Suspicion(of, reported), _) => {
+            (ScriptAction::Mute(whose), _, ActionKind::Mute)
+            | (ScriptAction::Recover(whose), _, ActionKind::Recover) => *whose == at,
+            (ScriptAction::Suspicion { at: whose, peer, verdict }, Suspicion(of, reported), _) => {
                 (*whose, *peer, *verdict) == (at, of, reported)
             }
             _ => false,

@@ -45,8 +45,8 @@ pub(crate) fn state_annotations(
         match worker.cache.local_facts(*local).user {
             UserState::Idle => {}
             UserState::Waiting => waiting |= layout.waiting_mask(process),
-            UserState::Uninformed => uninformed |= layout.uninformed_mask(process),
-            UserState::Informed => informed = true,
+            UserState::LacksCommonResult => uninformed |= layout.uninformed_mask(process),
+            UserState::HasCommonResult => informed = true,
         }
     }
     let uninformed = if informed { uninformed } else { 0 };
@@ -81,8 +81,8 @@ fn measured_marks(worker: &mut SuccessorWorker, world: &[u32]) -> u32 {
         let row = worker.cache.local_facts(*local);
         value = value.max(row.causal_chain_length);
         is_served &= !row.has_command && row.user != UserState::Waiting;
-        is_uninformed |= row.user == UserState::Uninformed;
-        is_informed |= row.user == UserState::Informed;
+        is_uninformed |= row.user == UserState::LacksCommonResult;
+        is_informed |= row.user == UserState::HasCommonResult;
     }
     for index in 0..layout.monitor_count {
         let measured = facts(worker, world, index).measure;

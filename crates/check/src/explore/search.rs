@@ -13,7 +13,7 @@ use crate::explore::successors::SuccessorWorker;
 use crate::explore::visited::{
     GraphEdge, InsertionResult, Origin, SHARD_COUNT, Shard, StateId, shard_of,
 };
-use crate::limits::{ReachedLimit, SearchProgress, SignalledLimit, StopSignal};
+use crate::limits::{SearchProgress, SignalledLimit, StopReason, StopSignal};
 use crate::liveness::graph::{StateGraph, analysis_thread_count};
 use crate::world::action::Action;
 use crate::world::initial::InitialWorlds;
@@ -40,11 +40,11 @@ pub(crate) enum SearchEnd {
     /// All properties in [`BreadthFirstSearch::judged_property_bits`] were violated before all
     /// states were explored.
     Decided,
-    Limited(ReachedLimit),
+    Limited(StopReason),
 }
 
 impl SearchEnd {
-    pub(crate) fn reached_limit(self) -> Option<ReachedLimit> {
+    pub(crate) fn reached_limit(self) -> Option<StopReason> {
         match self {
             SearchEnd::Limited(limit) => Some(limit),
             SearchEnd::Complete | SearchEnd::Decided => None,
@@ -453,7 +453,7 @@ impl SearchRun<'_> {
         limits.reached_limit(worlds as u64, bytes, self.growth + later).map(SearchEnd::Limited)
     }
 
-    fn limit_within_block(&self) -> Option<ReachedLimit> {
+    fn limit_within_block(&self) -> Option<StopReason> {
         self.search.stop.must_stop_search().then(|| self.search.stop.reached_limit()).flatten()
     }
 

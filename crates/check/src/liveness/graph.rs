@@ -236,9 +236,9 @@ impl StateGraph {
     }
 }
 
-/// Returns the number of threads that analyse a graph: one for each worker of the search, but at
-/// most one for each process. The analysis has one job per process, and each thread needs memory
-/// for its job.
+/// Returns the number of threads that analyse a graph, at least one. There is one thread for each
+/// worker of the search, but at most one for each process. Most analyses have one job per process,
+/// and each thread needs memory for its job.
 pub(crate) fn analysis_thread_count(workers: &[SuccessorWorker]) -> usize {
     let size = workers.first().map_or(1, |worker| worker.rules.layout.size);
     workers.len().clamp(1, size.max(1))

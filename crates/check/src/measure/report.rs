@@ -9,9 +9,9 @@ use tenure_trace::Trace;
 
 use crate::display::{bounds_in_words, render_run};
 use crate::explain::description::StepwiseDescription;
-use crate::limits::ReachedLimit;
+use crate::limits::StopReason;
 use crate::measure::Measure;
-use crate::report::{ReachedBounds, SaveError, save_trace};
+use crate::report::{ReachedBounds, TraceSaveError, save_trace};
 
 /// Extremes of a measure over all schedules.
 #[derive(Clone, Debug)]
@@ -31,7 +31,7 @@ pub struct MeasureReport {
     /// limit stopped the analysis.
     pub minimum: Option<ExtremeRun>,
     /// Kind of state in which the run with the least value ends. `None` if there is no minimum.
-    pub minimum_run_end: Option<RunEnd>,
+    pub minimum_run_end: Option<FinalStateKind>,
     /// True if the search explored all states, no declared bound had an effect, and the analysis
     /// was not stopped. If false, the true maximum may be greater than reported, and the true
     /// minimum may be less than reported.
@@ -45,7 +45,7 @@ pub struct MeasureReport {
     /// Declared bounds that had an effect on the search.
     pub bounds: ReachedBounds,
     /// Limit that stopped the search or the analysis, if any.
-    pub reached_limit: Option<ReachedLimit>,
+    pub reached_limit: Option<StopReason>,
     /// Probability that the search missed a state because its fingerprint equals that of another
     /// state. 0 if the search stores whole states.
     pub missed_state_probability: f64,
@@ -78,7 +78,7 @@ pub enum MeasureValue {
 
 /// Kind of the last state of a run that serves all users.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RunEnd {
+pub enum FinalStateKind {
     /// The run ends by itself: in its last state, no step is possible except a fault.
     Quiescent,
     /// In the last state, no user can issue a command and no user waits, but further steps are
@@ -153,8 +153,8 @@ impl MeasureReport {
         };
         row("maximum", &format!("{}{within}", self.maximum_in_words()));
         let ends = match self.minimum_run_end {
-            Some(RunEnd::Served) => ", until all users are served: no run ends by itself",
-            Some(RunEnd::Quiescent) | None => "",
+            Some(FinalStateKind::Served) => ", until all users are served: no run ends by itself",
+            Some(FinalStateKind::Quiescent) | None => "",
         };
         row("minimum", &format!("{}{ends}", self.minimum_in_words()));
         text
@@ -194,7 +194,7 @@ impl MeasureReport {
         ];
         for (name, value, extreme) in extremes {
             let Some(extreme) = extreme else { continue };
-            let (length, run) = (extreme.run.length(), &extreme.run);
+            let (length, run) = (extreme.run.step_count(), &extreme.run);
             let steps = match run.repeated_step_count() {
                 0 => format!("in {length} steps"),
                 repeated => format!("the last {repeated} of {length} steps repeat"),
@@ -211,8 +211,9 @@ impl ExtremeRun {
     ///
     /// # Errors
     ///
-    /// Returns a [`SaveError`]. After an error, the file may exist and contain a part of the trace.
-    pub fn save(&self, path: impl AsRef<Path>) -> Result<(), SaveError> {
+    /// Returns a [`TraceSaveError`]. After an error, the file may exist and contain a part of the
+    /// trace.
+    pub fn save(&self, path: impl AsRef<Path>) -> Result<(), TraceSaveError> {
         save_trace(&self.trace, path)
     }
 }
@@ -240,7 +241,7 @@ impl Serialize for ExtremeRun {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let mut fields = to.serialize_struct("Extreme", 4)?;
         fields.serialize_field("value", &self.value)?;
-        fields.serialize_field("length", &self.run.length())?;
+        fields.serialize_field("length", &self.run.step_count())?;
         fields.serialize_field("repeats_last", &self.run.repeated_step_count())?;
         fields.serialize_field("steps", &self.run.step_inputs())?;
         fields.end()
@@ -262,8 +263,8 @@ impl Serialize for MeasureReport {
         fields.serialize_field("maximum", &self.maximum)?;
         fields.serialize_field("minimum", &self.minimum)?;
         let ends = self.minimum_run_end.map(|ends| match ends {
-            RunEnd::Quiescent => "quiescent",
-            RunEnd::Served => "served",
+            FinalStateKind::Quiescent => "quiescent",
+            FinalStateKind::Served => "served",
         });
         fields.serialize_field("ends", &ends)?;
         fields.serialize_field("states", &self.states)?;

@@ -14,7 +14,7 @@ use crate::explain::replay::{RunPath, path_to};
 use crate::explore::visited::StateId;
 use crate::liveness::graph::StateGraph;
 use crate::measure::extremes::{MaximumTotal, MeasureAnalysis, MeasuredPath, MinimumRun};
-use crate::measure::report::{ExtremeRun, MeasureReport, MeasureValue, RunEnd};
+use crate::measure::report::{ExtremeRun, FinalStateKind, MeasureReport, MeasureValue};
 use crate::measure::{Measure, MeasureConfig};
 use crate::model::causality::CausalityTracking;
 use crate::model::fingerprint::missed_state_probability;
@@ -115,7 +115,7 @@ impl CheckPlan {
             let run = finished.actions(&graph, &path);
             report.minimum = Some(finished.extreme(counted_value(value, cap), &run, None));
             report.minimum_run_end =
-                Some(if is_quiescent { RunEnd::Quiescent } else { RunEnd::Served });
+                Some(if is_quiescent { FinalStateKind::Quiescent } else { FinalStateKind::Served });
         }
         report
     }

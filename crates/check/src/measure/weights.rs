@@ -40,7 +40,7 @@ impl<P: Checkable> ProtocolModel<P> {
         let label = message.label();
         match &config.message_kind {
             Some(kind) => kind == label.kind,
-            None => self.config.service.cost_layer().is_none_or(|layer| layer == label.layer),
+            None => self.config.service.counted_layer().is_none_or(|layer| layer == label.layer),
         }
     }
 

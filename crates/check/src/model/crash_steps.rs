@@ -54,8 +54,7 @@ impl<P: Checkable> ProtocolModel<P> {
         back.user.on_recovery();
         self.run_for_each_choice(|batch| {
             let group = Group::new(local.at, self.config.size);
-            let process =
-                P::boot(group, &self.protocol, Some(stable.clone()), &mut batch.effects());
+            let process = P::boot(group, &self.protocol, Some(stable.clone()), &mut batch.sink());
             let mut back = back.clone();
             back.lifecycle = Lifecycle::Up(process);
             self.apply_effects(back, vec![OwnedObservation::Recovered], batch)

@@ -22,7 +22,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use tenure_core::{ProcessId, Violation};
 use tenure_trace::property::{ServiceFacts, StepFacts};
-use tenure_trace::{CommandData, MessageRecord, ScriptCommand};
+use tenure_trace::{MessageRecord, RecordedCommand, ScriptCommand};
 
 use crate::model::intern::Interned;
 use crate::model::step_content::{DebugText, StepEffects, StepInput};
@@ -138,7 +138,7 @@ pub(crate) trait SearchModel: Send + Sync {
 
     /// Converts a command in a script to a command of the service. Returns `None` if the service
     /// has no such command.
-    fn command_from_script(&self, script_command: &ScriptCommand) -> Option<CommandData>;
+    fn command_from_script(&self, script_command: &ScriptCommand) -> Option<RecordedCommand>;
 
     /// Returns true if terms are bounded, and some process had a term above 0 in a state found so
     /// far.

@@ -54,7 +54,7 @@ pub(crate) trait ErasedMonitor<C, E>: Send + Sync {
     fn facts(&self, state: u32) -> MonitorStateFacts;
 
     /// Checks whether a run may end in this state. If not, returns the violation as an error.
-    fn at_end(&self, state: u32) -> Result<(), Violation>;
+    fn check_final_state(&self, state: u32) -> Result<(), Violation>;
 
     /// Returns the state with all timestamps decreased by `by`.
     fn shifted(&self, state: u32, by: u64) -> Interned;
@@ -103,19 +103,19 @@ impl<C, E, M: Monitor<C, E> + Send + Sync + 'static> ErasedMonitor<C, E> for Int
         let monitor = self.states.get(state);
         MonitorStateFacts {
             fingerprint: self.states.fingerprint(state),
-            fails_at_end: self.judges_ends && monitor.at_end().is_err(),
+            fails_at_end: self.judges_ends && monitor.check_final_state().is_err(),
             measure: monitor.measure(),
             smallest_timestamp: monitor.smallest_timestamp(),
         }
     }
 
-    fn at_end(&self, state: u32) -> Result<(), Violation> {
-        self.states.get(state).at_end()
+    fn check_final_state(&self, state: u32) -> Result<(), Violation> {
+        self.states.get(state).check_final_state()
     }
 
     fn shifted(&self, state: u32, by: u64) -> Interned {
         let mut monitor = M::clone(&self.states.get(state));
-        monitor.shift_timestamps(by);
+        monitor.lower_timestamps(by);
         self.intern(monitor)
     }
 }

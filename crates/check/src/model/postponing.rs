@@ -13,10 +13,10 @@ use crate::model::handler_run::HandlerRun;
 use crate::model::monitors::OwnedObservation;
 use crate::model::protocol_model::ProtocolModel;
 use crate::users::entries::RequestLimit;
-use crate::users::user::{Checkable, CheckableCommand, User, Workload};
+use crate::users::user::{Checkable, CheckableCommand, User, UserWorkload};
 use crate::world::local::{Lifecycle, LocalState};
 
-impl Workload {
+impl UserWorkload {
     /// Returns true if each user makes at most one request.
     pub(crate) fn has_single_requests(&self) -> bool {
         let is_single = |entries: &RequestLimit| matches!(entries, RequestLimit::AtMost(0 | 1));

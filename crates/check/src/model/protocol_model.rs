@@ -3,12 +3,12 @@
 use serde_json::Value;
 use tenure_core::monitors::LinksOnly;
 use tenure_core::{
-    EffectBuffer, Group, Input, Labelled, Layer, ProcessId, Protocol, TimerChange, VectorClock,
-    Verdict, Violation,
+    EffectBuffer, Group, Input, Labelled, Layer, PeerVerdict, ProcessId, Protocol, TimerChange,
+    VectorClock, Violation,
 };
 use tenure_trace::property::{ServiceFacts, StepFacts};
 use tenure_trace::state::debug_tree;
-use tenure_trace::{CommandData, MessageRecord, MuteState, ScriptCommand, ServiceCommand};
+use tenure_trace::{MessageRecord, MuteState, RecordedCommand, ScriptCommand, ServiceCommand};
 
 use crate::config::CheckConfig;
 use crate::custom::fact_collector::step_facts;
@@ -23,7 +23,7 @@ use crate::model::step_content::{DebugText, StepEffects, StepInput};
 use crate::model::{LocalFacts, MonitorStateFacts, SearchModel, StepOutcome};
 use crate::reduce::symmetry::{Renaming, SymmetryFunctions};
 use crate::users::crashes::SaveTiming;
-use crate::users::user::{Checkable, CheckableCommand, User, UserState, Workload};
+use crate::users::user::{Checkable, CheckableCommand, User, UserState, UserWorkload};
 use crate::world::action::{MAX_OUTCOMES, ProcessInput};
 use crate::world::choices::ChoiceEnumerator;
 use crate::world::local::{Lifecycle, LocalState};
@@ -58,7 +58,7 @@ pub(crate) struct ProtocolModel<P: Checkable> {
     pub(crate) protocol: P::Config,
     pub(crate) hooks: ProtocolHooks<P>,
     pub(crate) needs: MonitorNeeds,
-    pub(crate) workload: Workload,
+    pub(crate) workload: UserWorkload,
     pub(crate) locals: Interner<LocalState<P>>,
     pub(crate) messages: Interner<P::Message>,
     pub(crate) observations: Interner<StepObservation<P::Command, P::Event>>,
@@ -77,7 +77,7 @@ impl<P: Checkable> ProtocolModel<P> {
         let blank = self.blank(at);
         self.run_for_each_choice(|batch| {
             let group = Group::new(at, self.config.size);
-            let process = P::boot(group, &self.protocol, None, &mut batch.effects());
+            let process = P::boot(group, &self.protocol, None, &mut batch.sink());
             let mut local = blank.clone();
             local.lifecycle = Lifecycle::Up(process);
             self.apply_effects(local, Vec::new(), batch)
@@ -88,7 +88,7 @@ impl<P: Checkable> ProtocolModel<P> {
     fn blank(&self, at: ProcessId) -> LocalState<P> {
         let mut batch = EffectBuffer::new(ChoiceEnumerator::new(self.config.model.clock_readings));
         let group = Group::new(at, self.config.size);
-        let process = P::boot(group, &self.protocol, None, &mut batch.effects());
+        let process = P::boot(group, &self.protocol, None, &mut batch.sink());
         LocalState {
             at,
             lifecycle: Lifecycle::Down(process.stable()),
@@ -126,16 +126,16 @@ impl<P: Checkable> ProtocolModel<P> {
             ProcessInput::Suspect(peer) => {
                 let mut local = local.clone();
                 local.suspected |= 1 << peer;
-                self.step(&local, &suspicion(peer, Verdict::Suspect), Vec::new())
+                self.step(&local, &suspicion(peer, PeerVerdict::Suspect), Vec::new())
             }
             // A new session does not change the opinion of the failure detector.
             ProcessInput::RestartSuspect(peer) => {
-                self.step(local, &suspicion(peer, Verdict::Suspect), Vec::new())
+                self.step(local, &suspicion(peer, PeerVerdict::Suspect), Vec::new())
             }
             ProcessInput::Trust(peer) | ProcessInput::RestartTrust(peer) => {
                 let mut local = local.clone();
                 local.suspected &= !(1 << peer);
-                self.step(&local, &suspicion(peer, Verdict::Trust), Vec::new())
+                self.step(&local, &suspicion(peer, PeerVerdict::Trust), Vec::new())
             }
         }
     }
@@ -196,7 +196,7 @@ impl<P: Checkable> ProtocolModel<P> {
         }
         self.run_for_each_choice(|batch| {
             let mut process = before.clone();
-            process.step(input.clone(), &mut batch.effects());
+            process.step(input.clone(), &mut batch.sink());
             let mut local = local.clone();
             if let Lifecycle::Mute { since, .. } = local.lifecycle {
                 let saves = since == MuteState::Saved || process.stable() != before.stable();
@@ -383,7 +383,7 @@ impl<P: Checkable> ProtocolModel<P> {
 /// Fairness label of a step that a fair run need not take.
 pub(crate) const NOT_FAIR_LABEL: u32 = 0;
 
-fn suspicion<P: Protocol>(peer: u32, verdict: Verdict) -> Input<P> {
+fn suspicion<P: Protocol>(peer: u32, verdict: PeerVerdict) -> Input<P> {
     Input::Suspicion { peer: ProcessId(peer), verdict }
 }
 
@@ -464,7 +464,7 @@ impl<P: Checkable> SearchModel for ProtocolModel<P> {
     fn shifted_local(&self, local: u32, by: u64) -> Interned {
         let mut local = LocalState::clone(&self.locals.get(local));
         if let Some(shifts) = &self.hooks.shifts {
-            local.shift_timestamps(shifts, &self.protocol, by);
+            local.lower_timestamps(shifts, &self.protocol, by);
         }
         self.intern(local)
     }
@@ -477,7 +477,7 @@ impl<P: Checkable> SearchModel for ProtocolModel<P> {
     fn shifted_message(&self, message: u32, by: u64) -> Interned {
         let mut message = P::Message::clone(&self.messages.get(message));
         if let Some(shifts) = &self.hooks.shifts {
-            (shifts.shift_message)(&self.protocol, &mut message, by);
+            (shifts.lower_message_timestamps)(&self.protocol, &mut message, by);
         }
         self.message(message)
     }
@@ -505,7 +505,7 @@ impl<P: Checkable> SearchModel for ProtocolModel<P> {
     }
 
     fn judge_end(&self, index: usize, monitor: u32) -> Result<(), Violation> {
-        self.monitors[index].at_end(monitor)
+        self.monitors[index].check_final_state(monitor)
     }
 
     fn monitor_state_facts(&self, index: usize, monitor: u32) -> MonitorStateFacts {
@@ -581,8 +581,8 @@ impl<P: Checkable> SearchModel for ProtocolModel<P> {
         local.timers.iter().map(|armed| DebugText::new(&armed.timer)).collect()
     }
 
-    fn command_from_script(&self, script_command: &ScriptCommand) -> Option<CommandData> {
-        P::Command::from_script(script_command).map(|command| command.to_record())
+    fn command_from_script(&self, script_command: &ScriptCommand) -> Option<RecordedCommand> {
+        P::Command::from_script_command(script_command).map(|command| command.to_recorded())
     }
 
     fn has_terms(&self) -> bool {

@@ -3,8 +3,8 @@
 
 use std::fmt;
 
-use tenure_core::{ProcessId, Verdict};
-use tenure_trace::{CommandData, EventData, RandomChoice, ServiceCommand, ServiceEvent};
+use tenure_core::{PeerVerdict, ProcessId};
+use tenure_trace::{RandomChoice, RecordedCommand, RecordedEvent, ServiceCommand, ServiceEvent};
 
 use crate::model::handler_run::HandlerRun;
 use crate::model::protocol_model::ProtocolModel;
@@ -15,13 +15,13 @@ use crate::world::local::{Lifecycle, LocalState};
 /// Input of a process, or action of the environment, that causes a step.
 #[derive(Clone, Debug)]
 pub(crate) enum StepInput {
-    Command(CommandData),
+    Command(RecordedCommand),
     /// Name of the timer.
     Timer(DebugText),
     /// Sender, receiver and id of a message. The id is 0 for a message between applications.
     Message(ProcessId, ProcessId, u32),
     /// Peer that the process suspects or trusts.
-    Suspicion(ProcessId, Verdict),
+    Suspicion(ProcessId, PeerVerdict),
     /// A partition of the network. The number contains one bit for each process on one side of the
     /// partition.
     Split(u32),
@@ -38,7 +38,7 @@ pub(crate) enum StepInput {
 pub(crate) struct StepEffects {
     /// Receiver and id of the content of each message that the process sent.
     pub(crate) messages: Vec<(ProcessId, u32)>,
-    pub(crate) events: Vec<EventData>,
+    pub(crate) events: Vec<RecordedEvent>,
     pub(crate) choices: Vec<RandomChoice>,
 }
 
@@ -72,7 +72,7 @@ impl<P: Checkable> ProtocolModel<P> {
         match cause {
             ProcessInput::Command(index) => {
                 let enabled = local.user.enabled_commands().swap_remove(index as usize);
-                StepInput::Command(enabled.command.to_record())
+                StepInput::Command(enabled.command.to_recorded())
             }
             ProcessInput::Timer(index) => {
                 StepInput::Timer(DebugText::new(&local.timers[index as usize].timer))
@@ -83,10 +83,10 @@ impl<P: Checkable> ProtocolModel<P> {
                 StepInput::Message(from, to, packet.message)
             }
             ProcessInput::Suspect(peer) | ProcessInput::RestartSuspect(peer) => {
-                StepInput::Suspicion(ProcessId(peer), Verdict::Suspect)
+                StepInput::Suspicion(ProcessId(peer), PeerVerdict::Suspect)
             }
             ProcessInput::Trust(peer) | ProcessInput::RestartTrust(peer) => {
-                StepInput::Suspicion(ProcessId(peer), Verdict::Trust)
+                StepInput::Suspicion(ProcessId(peer), PeerVerdict::Trust)
             }
             ProcessInput::Send(to) => StepInput::Message(local.at, ProcessId(to), 0),
             ProcessInput::StepEnd => StepInput::StepEnd,
@@ -111,7 +111,7 @@ impl<P: Checkable> ProtocolModel<P> {
             effects.messages.push((to, self.message(message).id));
         }
         for event in &run.events {
-            effects.events.push(event.to_record());
+            effects.events.push(event.to_recorded());
         }
         effects
     }

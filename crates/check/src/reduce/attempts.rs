@@ -16,7 +16,7 @@ use crate::plan::{CheckPlan, PropertyCheckKind};
 use crate::reduce::certificate::{CertificationResult, certify_deliveries};
 use crate::reduce::deliveries::LocalDelivery;
 use crate::reduce::id_hash::IdSet;
-use crate::report::Report;
+use crate::report::CheckReport;
 use crate::strong_components::StrongComponentSearch;
 use crate::users::entries::RequestLimit;
 use crate::world::StateLayout;
@@ -27,7 +27,7 @@ const MAX_ATTEMPTS: usize = 100;
 
 enum Attempt {
     /// The search proves that no property is violated. Contains the report of the search.
-    Report(Box<Report>),
+    Report(Box<CheckReport>),
     /// The search has chosen these deliveries, but they do not commute with all later steps. The
     /// next search must not choose them.
     Wrong(Vec<LocalDelivery>),
@@ -43,7 +43,7 @@ impl CheckPlan {
     pub(crate) fn run_with_commuting_deliveries(
         &mut self,
         rules: &Arc<SearchRules>,
-    ) -> Option<Report> {
+    ) -> Option<CheckReport> {
         if !self.config.search.uses_commuting_deliveries
             || !rules.permits_commuting_deliveries()
             || !self.can_commute()
@@ -78,7 +78,7 @@ impl CheckPlan {
 
     /// Repeats the search until its chosen deliveries commute, and returns its report. Returns
     /// `None` if a search fails, excludes no further delivery, or is the last one permitted.
-    fn attempts(&mut self, rules: &Arc<SearchRules>, started: Instant) -> Option<Report> {
+    fn attempts(&mut self, rules: &Arc<SearchRules>, started: Instant) -> Option<CheckReport> {
         let mut excluded: IdSet<LocalDelivery> = IdSet::default();
         for _ in 0..MAX_ATTEMPTS {
             let rules = SearchRules {

@@ -8,20 +8,20 @@ pub(crate) struct ShiftFunctions<P: Protocol> {
     pub(crate) smallest_timestamp: fn(&P) -> Option<u64>,
     pub(crate) shift: fn(&mut P, u64),
     pub(crate) smallest_message_timestamp: fn(&P::Config, &P::Message) -> Option<u64>,
-    pub(crate) shift_message: fn(&P::Config, &mut P::Message, u64),
-    pub(crate) smallest_stable_timestamp: fn(&P::Config, &P::Stable) -> Option<u64>,
-    pub(crate) shift_stable: fn(&P::Config, &mut P::Stable, u64),
+    pub(crate) lower_message_timestamps: fn(&P::Config, &mut P::Message, u64),
+    pub(crate) smallest_saved_timestamp: fn(&P::Config, &P::Stable) -> Option<u64>,
+    pub(crate) lower_saved_timestamps: fn(&P::Config, &mut P::Stable, u64),
 }
 
 impl<P: Algorithm> ShiftFunctions<P> {
     pub(crate) fn new() -> Self {
         ShiftFunctions {
             smallest_timestamp: P::smallest_timestamp,
-            shift: P::shift_timestamps,
+            shift: P::lower_timestamps,
             smallest_message_timestamp: P::smallest_message_timestamp,
-            shift_message: P::shift_message,
-            smallest_stable_timestamp: P::smallest_stable_timestamp,
-            shift_stable: P::shift_stable,
+            lower_message_timestamps: P::lower_message_timestamps,
+            smallest_saved_timestamp: P::smallest_saved_timestamp,
+            lower_saved_timestamps: P::lower_saved_timestamps,
         }
     }
 }

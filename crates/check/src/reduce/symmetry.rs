@@ -128,7 +128,7 @@ impl<P: Protocol> SymmetryFunctions<P> {
 
 #[cfg(test)]
 mod tests {
-    use tenure_algorithms::detector::Heartbeat;
+    use tenure_algorithms::detector::AdaptiveTimeoutDetector;
     use tenure_algorithms::detector::heartbeat_detector::Timer;
 
     use super::*;
@@ -148,7 +148,7 @@ mod tests {
     }
     #[test]
     fn renamed_timers_are_in_the_order_of_their_new_names() {
-        let symmetry = SymmetryFunctions::<Heartbeat> {
+        let symmetry = SymmetryFunctions::<AdaptiveTimeoutDetector> {
             renamed: |process, _| process.clone(),
             renamed_message: |message, _| message.clone(),
             renamed_timer: |timer, names| match timer {

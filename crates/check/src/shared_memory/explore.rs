@@ -6,10 +6,10 @@ use tenure_core::shared_memory::{LockSection, Register, SharedMemory, SharedMemo
 use tenure_core::{Group, ProcessId};
 use tenure_trace::{MemoryAccess, MemoryOperation};
 
-use super::SharedMemoryConfig;
+use super::SharedMemoryLockConfig;
 use super::graph::{LockAction, LockStateId, OUT_OF_BOUNDS, SharedMemoryGraph, SharedMemoryStep};
 use crate::clock::Instant;
-use crate::limits::{ReachedLimit, SearchProgress, SignalledLimit, StopSignal};
+use crate::limits::{SearchProgress, SignalledLimit, StopReason, StopSignal};
 use crate::users::entries::RequestLimit;
 
 /// Number of expanded states between two readings of the clock and of the memory.
@@ -21,7 +21,7 @@ const ENTRIES_PER_TREE_NODE: usize = 11;
 /// Result of the search: the graph of all states, and the limit that stopped the search, if any.
 pub(crate) struct ExploredGraph {
     pub(crate) graph: SharedMemoryGraph,
-    pub(crate) limit: Option<ReachedLimit>,
+    pub(crate) limit: Option<StopReason>,
     /// Estimated memory of all states and steps, in bytes.
     pub(crate) bytes: usize,
 }
@@ -36,7 +36,7 @@ pub(crate) struct SharedMemoryState<L> {
 }
 
 impl<L: SharedMemoryLock> SharedMemoryState<L> {
-    pub(crate) fn initial(config: &SharedMemoryConfig, lock: &L::Config) -> Self {
+    pub(crate) fn initial(config: &SharedMemoryLockConfig, lock: &L::Config) -> Self {
         let group = |me| Group::new(ProcessId(me), config.size);
         SharedMemoryState {
             registers: BTreeMap::new(),
@@ -53,7 +53,7 @@ impl<L: SharedMemoryLock> SharedMemoryState<L> {
             LockSection::Remainder if !self.requests[at].has_next() => None,
             LockSection::Remainder => {
                 self.requests[at] = self.requests[at].after_request();
-                self.processes[at].enter();
+                self.processes[at].begin_entry();
                 Some(LockAction::Enter)
             }
             LockSection::Inside => {
@@ -171,7 +171,11 @@ impl<L: SharedMemoryLock> Frontier<L> {
 
     /// Returns the steps that are possible in the state with this number, and numbers the states
     /// that they reach.
-    fn steps(&mut self, from: LockStateId, config: &SharedMemoryConfig) -> Vec<SharedMemoryStep> {
+    fn steps(
+        &mut self,
+        from: LockStateId,
+        config: &SharedMemoryLockConfig,
+    ) -> Vec<SharedMemoryStep> {
         let mut edges = Vec::new();
         let depth = self.graph.depths[from as usize] + 1;
         for process in self.graph.processes() {
@@ -195,10 +199,10 @@ impl<L: SharedMemoryLock> Frontier<L> {
     /// about to expand the state with the index `next`. At intervals, reports the progress first.
     fn reached_limit(
         &self,
-        config: &SharedMemoryConfig,
+        config: &SharedMemoryLockConfig,
         started: Instant,
         next: usize,
-    ) -> Option<ReachedLimit> {
+    ) -> Option<StopReason> {
         let (limits, stop, states) = (config.limits, &self.graph.stop, self.states.len() as u64);
         if next.is_multiple_of(STATES_PER_READING) {
             if let Some(report) = &config.on_progress {
@@ -209,14 +213,14 @@ impl<L: SharedMemoryLock> Frontier<L> {
                 stop.raise(SignalledLimit::SearchTime);
             }
             // The analyses need memory, too, so this limit also stops them.
-            if limits.reached_limit(states, self.bytes, 0) == Some(ReachedLimit::Memory) {
+            if limits.reached_limit(states, self.bytes, 0) == Some(StopReason::Memory) {
                 stop.raise(SignalledLimit::Memory);
             }
         }
         if stop.must_stop_search() {
             return stop.reached_limit();
         }
-        limits.states.is_some_and(|most| states >= most).then_some(ReachedLimit::States)
+        limits.states.is_some_and(|most| states >= most).then_some(StopReason::States)
     }
 
     /// Returns the figures of the search, which is about to expand the state with the index `next`.
@@ -236,7 +240,7 @@ impl<L: SharedMemoryLock> Frontier<L> {
 /// Builds the graph of all states, until a limit is reached or `stop` is raised. `started` is the
 /// moment at which the check began.
 pub(crate) fn build_state_graph<L: SharedMemoryLock>(
-    config: &SharedMemoryConfig,
+    config: &SharedMemoryLockConfig,
     lock: &L::Config,
     stop: StopSignal,
     started: Instant,

@@ -20,7 +20,7 @@ use crate::clock::Instant;
 use crate::config::OnProgress;
 use crate::limits::{CheckLimits, StopSignal, Watchdog};
 use crate::liveness::Fairness;
-use crate::report::{BypassBound, ReachedBounds, Report, judgement};
+use crate::report::{BypassBound, CheckReport, ReachedBounds, judgement};
 use crate::shared_memory::explore::build_state_graph;
 use crate::shared_memory::record::SharedMemoryRecorder;
 use crate::shared_memory::verdicts::SharedMemoryAnalysis;
@@ -32,7 +32,7 @@ const MAX_COUNTED_BYPASS: u32 = 16;
 
 /// Configuration of a check of a lock in shared memory.
 #[derive(Clone)]
-pub struct SharedMemoryConfig {
+pub struct SharedMemoryLockConfig {
     /// Name of the lock on the command line.
     pub name: String,
     /// Number of processes.
@@ -55,11 +55,11 @@ pub struct SharedMemoryConfig {
     pub on_progress: Option<OnProgress>,
 }
 
-impl SharedMemoryConfig {
+impl SharedMemoryLockConfig {
     /// Returns the configuration for a group whose users request again and again, under weak
     /// fairness and without bounds and limits.
     pub fn new(name: impl Into<String>, size: u32, properties: Vec<Property>) -> Self {
-        SharedMemoryConfig {
+        SharedMemoryLockConfig {
             name: name.into(),
             size,
             entries: vec![RequestLimit::Unbounded; size as usize],
@@ -81,10 +81,10 @@ impl SharedMemoryConfig {
 /// # Panics
 ///
 /// Panics if a property does not apply to a lock in shared memory.
-pub fn check_shared_memory<L: SharedMemoryLock>(
-    config: &SharedMemoryConfig,
+pub fn check_shared_memory_lock<L: SharedMemoryLock>(
+    config: &SharedMemoryLockConfig,
     lock: &L::Config,
-) -> Report {
+) -> CheckReport {
     let started = Instant::now();
     let stop = StopSignal::default().for_new_search(config.stop_flag.clone());
     let _watchdog = Watchdog::start(config.limits, &stop, started, true);
@@ -94,16 +94,16 @@ pub fn check_shared_memory<L: SharedMemoryLock>(
 /// Performs the check until `stop` is raised. A property whose analysis is interrupted is
 /// incomplete.
 fn check_until<L: SharedMemoryLock>(
-    config: &SharedMemoryConfig,
+    config: &SharedMemoryLockConfig,
     lock: &L::Config,
     stop: &StopSignal,
     started: Instant,
-) -> Report {
+) -> CheckReport {
     let explored = build_state_graph::<L>(config, lock, stop.clone(), started);
     let graph = &explored.graph;
     let analysis = SharedMemoryAnalysis { graph, fairness: config.fairness };
     let recorder = SharedMemoryRecorder::<L>::new(config, lock);
-    let mut report = Report {
+    let mut report = CheckReport {
         algorithm: config.name.clone(),
         size: config.size,
         states: graph.len() as u64,
@@ -119,7 +119,7 @@ fn check_until<L: SharedMemoryLock>(
         },
         reached_limit: explored.limit,
         peak_bytes: explored.bytes,
-        ..Report::default()
+        ..CheckReport::default()
     };
     let mut is_interrupted = false;
     for property in &config.properties {
@@ -180,13 +180,13 @@ mod tests {
     use tenure_algorithms::shared_memory::{PetersonLock, peterson_lock};
 
     use super::*;
-    use crate::limits::{ReachedLimit, SignalledLimit};
+    use crate::limits::{SignalledLimit, StopReason};
 
     const PROPERTIES: [Property; 6] = [
         Property::MutualExclusion,
         Property::DeadlockFreedom,
         Property::StarvationFreedom,
-        Property::Order,
+        Property::FirstComeFirstServed,
         Property::Bypass(Some(1)),
         Property::Bypass(None),
     ];
@@ -197,9 +197,9 @@ mod tests {
         variants: &Variants<peterson_lock::VariantId>,
         raise_at: u64,
         stage: SignalledLimit,
-    ) -> (Report, u64) {
+    ) -> (CheckReport, u64) {
         let stop = StopSignal::raised_at_reading(raise_at, stage);
-        let config = SharedMemoryConfig::new("peterson-lock", 2, PROPERTIES.to_vec());
+        let config = SharedMemoryLockConfig::new("peterson-lock", 2, PROPERTIES.to_vec());
         let report = check_until::<PetersonLock>(&config, variants, &stop, Instant::now());
         (report, stop.reading_count())
     }
@@ -216,7 +216,7 @@ mod tests {
             let (report, seen) = limited_at(&correct, raise_at, SignalledLimit::Time);
             assert!(seen <= raise_at + LATE, "raised at {raise_at}, {seen} readings");
             assert_eq!(report.judgement(), Judgement::Incomplete, "{report}");
-            assert_eq!(report.reached_limit, Some(ReachedLimit::Time), "{report}");
+            assert_eq!(report.reached_limit, Some(StopReason::Time), "{report}");
             assert!(report.bypass.expect("it was measured").is_lower_bound);
         }
     }

@@ -2,11 +2,11 @@
 
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::shared_memory::SharedMemoryLock;
-use tenure_core::{Fence, ProcessId, Property, Service, TICKS_PER_UNIT};
+use tenure_core::{Fence, ProcessId, Property, Service, TICKS_PER_TIME_UNIT};
 use tenure_trace::state::StateRecorder;
-use tenure_trace::{Header, Record, RecordKind, Subject, Trace, TraceSource};
+use tenure_trace::{Header, Record, RecordKind, RecordSubject, Trace, TraceProducer};
 
-use super::SharedMemoryConfig;
+use super::SharedMemoryLockConfig;
 use super::explore::SharedMemoryState;
 use super::graph::{LockAction, SharedMemoryStep};
 use super::verdicts::ExplainedViolation;
@@ -16,12 +16,12 @@ use crate::report::{Counterexample, ViolationKind};
 /// Converts runs to traces. To record the states of the processes, it executes the steps of a run
 /// again.
 pub(crate) struct SharedMemoryRecorder<'a, L: SharedMemoryLock> {
-    config: &'a SharedMemoryConfig,
+    config: &'a SharedMemoryLockConfig,
     lock: &'a L::Config,
 }
 
 impl<'a, L: SharedMemoryLock> SharedMemoryRecorder<'a, L> {
-    pub(crate) const fn new(config: &'a SharedMemoryConfig, lock: &'a L::Config) -> Self {
+    pub(crate) const fn new(config: &'a SharedMemoryLockConfig, lock: &'a L::Config) -> Self {
         SharedMemoryRecorder { config, lock }
     }
 
@@ -46,20 +46,24 @@ impl<'a, L: SharedMemoryLock> SharedMemoryRecorder<'a, L> {
     /// Returns a run as a trace. Each step takes one unit of the trace's time. If `has_ended`, a
     /// last record states that the run ends.
     fn trace(&self, run: &[SharedMemoryStep], has_ended: bool) -> Trace {
-        let mut header =
-            Header::new(&*self.config.name, Service::Mutex, self.config.size, TraceSource::Checker);
+        let mut header = Header::new(
+            &*self.config.name,
+            Service::Mutex,
+            self.config.size,
+            TraceProducer::Checker,
+        );
         header.fenced = false;
         let mut state = SharedMemoryState::<L>::initial(self.config, self.lock);
         let mut states = StateRecorder::default();
         let mut records = Vec::new();
         for process in (0..self.config.size).map(ProcessId) {
             records.push(Record::new(0, process, RecordKind::Boot));
-            let kept = states.record_if_changed(process, &state.processes[process.index()]);
+            let kept = states.state_record_if_changed(process, &state.processes[process.index()]);
             records.extend(kept.map(|kind| Record::new(0, process, kind)));
         }
         let mut now = 0;
         for edge in run {
-            now += TICKS_PER_UNIT;
+            now += TICKS_PER_TIME_UNIT;
             let process = edge.process;
             let mut record = |kind| records.push(Record::new(now, process, kind));
             match &edge.action {
@@ -74,14 +78,15 @@ impl<'a, L: SharedMemoryLock> SharedMemoryRecorder<'a, L> {
                 record(RecordKind::Event(Event::Entered { fence: Fence::NONE }.into()));
             }
             state.step(process);
-            if let Some(kind) = states.record_if_changed(process, &state.processes[process.index()])
+            if let Some(kind) =
+                states.state_record_if_changed(process, &state.processes[process.index()])
             {
                 record(kind);
             }
         }
         if has_ended {
-            let end = now + TICKS_PER_UNIT;
-            records.push(Record::new(end, Subject::Parent, RecordKind::End));
+            let end = now + TICKS_PER_TIME_UNIT;
+            records.push(Record::new(end, RecordSubject::Parent, RecordKind::End));
         }
         Trace { header, records, torn: None }
     }

@@ -39,7 +39,7 @@ impl SharedMemoryAnalysis<'_> {
             Property::MutualExclusion => self.mutual_exclusion(),
             Property::DeadlockFreedom => self.deadlock(),
             Property::StarvationFreedom => self.starvation(),
-            Property::Order => self.order(),
+            Property::FirstComeFirstServed => self.order(),
             Property::Bypass(Some(most)) => self.find_excessive_bypass(most),
             other => panic!("{other} cannot be checked for a lock in shared memory"),
         }

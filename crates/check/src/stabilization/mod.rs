@@ -17,7 +17,7 @@ use crate::measure::report::MeasureValue;
 use crate::stabilization::analysis::{StabilizationAnalysis, SystemPath};
 use crate::stabilization::space::StateSpace;
 
-pub use report::{StabilizationReport, StabilizationViolation};
+pub use report::{StabilizationCounterexample, StabilizationReport};
 pub use system_run::StabilizationRun;
 
 /// Options of a check of self-stabilization.
@@ -30,7 +30,7 @@ pub struct StabilizationConfig {
     pub max_states: u64,
 }
 
-/// Error of a check of self-stabilization.
+/// Reason why a system was not checked.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StabilizationError {
     /// The system has too many states.
@@ -57,9 +57,10 @@ pub fn check_stabilization(
     let started = Instant::now();
     let analysis = StabilizationAnalysis::new(StateSpace::new(system, config.max_states)?);
     let legitimate = analysis.is_legitimate.iter().filter(|it| **it).count();
-    let violations: Vec<_> =
+    let counterexamples: Vec<_> =
         closure_violation(&analysis).into_iter().chain(convergence_violation(&analysis)).collect();
-    let judgement = |property| match violations.iter().any(|found| found.property == property) {
+    let judgement = |property| match counterexamples.iter().any(|found| found.property == property)
+    {
         true => (property, Judgement::Violated),
         false => (property, Judgement::Holds),
     };
@@ -77,24 +78,26 @@ pub fn check_stabilization(
         legitimate_state_count: u32::try_from(legitimate).expect("states have numbers of 32 bits"),
         transitions: analysis.transitions,
         properties,
-        violations,
+        counterexamples,
         max_moves: moves,
         worst_run,
         seconds: started.elapsed().as_secs_f64(),
     })
 }
 
-fn closure_violation(analysis: &StabilizationAnalysis<'_>) -> Option<StabilizationViolation> {
+fn closure_violation(analysis: &StabilizationAnalysis<'_>) -> Option<StabilizationCounterexample> {
     let (first, step) = analysis.closure_violation?;
     let path = SystemPath { first, steps: vec![step] };
-    Some(StabilizationViolation {
+    Some(StabilizationCounterexample {
         property: Property::Closure,
         explanation: "a move leads from a legitimate state to another state".to_owned(),
         run: run(analysis, &path, false),
     })
 }
 
-fn convergence_violation(analysis: &StabilizationAnalysis<'_>) -> Option<StabilizationViolation> {
+fn convergence_violation(
+    analysis: &StabilizationAnalysis<'_>,
+) -> Option<StabilizationCounterexample> {
     let (explanation, run) = match (analysis.dead_end, analysis.illegitimate_cycle()) {
         (Some(first), _) => {
             let path = SystemPath { first, steps: Vec::new() };
@@ -106,7 +109,7 @@ fn convergence_violation(analysis: &StabilizationAnalysis<'_>) -> Option<Stabili
         (None, None) => return None,
     };
     let (property, explanation) = (Property::Convergence, explanation.to_owned());
-    Some(StabilizationViolation { property, explanation, run })
+    Some(StabilizationCounterexample { property, explanation, run })
 }
 
 /// Describes a path of the analysis as a table. If `repeats`, the path is a cycle.

@@ -30,7 +30,7 @@ pub struct StabilizationReport {
     /// Judgements of the properties, in the order in which the report shows them.
     pub properties: Vec<(Property, Judgement)>,
     /// A violation of each violated property.
-    pub violations: Vec<StabilizationViolation>,
+    pub counterexamples: Vec<StabilizationCounterexample>,
     /// Greatest number of moves from any state to a legitimate state.
     pub max_moves: MeasureValue,
     /// A schedule with the greatest number of moves, as a run. `None` if the number of moves has no
@@ -42,7 +42,7 @@ pub struct StabilizationReport {
 
 /// A violation of a property, with a run that shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StabilizationViolation {
+pub struct StabilizationCounterexample {
     /// The violated property.
     pub property: Property,
     /// Explanation in one sentence.
@@ -52,21 +52,21 @@ pub struct StabilizationViolation {
 }
 
 impl StabilizationReport {
-    /// Removes the judgements and violations of all properties that are not in `properties`. Sorts
-    /// the judgements in the order of `properties`.
+    /// Removes the judgements and counterexamples of all properties that are not in `properties`.
+    /// Sorts the judgements in the order of `properties`.
     #[must_use]
     pub fn keep_only(mut self, properties: &[Property]) -> Self {
         let judged = |property: &Property| {
             self.properties.iter().copied().find(|(known, _)| known == property)
         };
         self.properties = properties.iter().filter_map(judged).collect();
-        self.violations.retain(|found| properties.contains(&found.property));
+        self.counterexamples.retain(|found| properties.contains(&found.property));
         self
     }
 
     /// Returns the overall judgement: violated if the report contains a violation, or else `holds`.
     pub fn judgement(&self) -> Judgement {
-        match self.violations.is_empty() {
+        match self.counterexamples.is_empty() {
             true => Judgement::Holds,
             false => Judgement::Violated,
         }
@@ -119,8 +119,8 @@ impl StabilizationReport {
         row("minimum", "0 (from a legitimate state)");
         text.push_str(&self.search_size());
         if let Some(worst) = &self.worst_run {
-            text.push_str(&format!("\nmaximum {moves}, in {} steps\n{worst}", worst.length()));
-        } else if let Some(found) = self.violations.iter().find(|it| it.is_of_convergence()) {
+            text.push_str(&format!("\nmaximum {moves}, in {} steps\n{worst}", worst.step_count()));
+        } else if let Some(found) = self.counterexamples.iter().find(|it| it.is_of_convergence()) {
             text.push_str(&format!("\n{found}"));
         }
         text
@@ -141,23 +141,23 @@ impl fmt::Display for StabilizationReport {
         let bound = if self.max_moves == MeasureValue::Unbounded { "" } else { "at most " };
         writeln!(f, "  {:<24} {bound}{}", "moves", self.moves_in_words())?;
         f.write_str(&self.search_size())?;
-        for found in &self.violations {
+        for found in &self.counterexamples {
             write!(f, "\n{found}")?;
         }
         Ok(())
     }
 }
 
-impl StabilizationViolation {
+impl StabilizationCounterexample {
     fn is_of_convergence(&self) -> bool {
         self.property == Property::Convergence
     }
 }
 
-impl fmt::Display for StabilizationViolation {
+impl fmt::Display for StabilizationCounterexample {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let StabilizationViolation { property, explanation, run } = self;
-        let steps = match run.length() {
+        let StabilizationCounterexample { property, explanation, run } = self;
+        let steps = match run.step_count() {
             1 => "1 step".to_owned(),
             steps => format!("{steps} steps"),
         };
@@ -166,13 +166,13 @@ impl fmt::Display for StabilizationViolation {
     }
 }
 
-impl Serialize for StabilizationViolation {
+impl Serialize for StabilizationCounterexample {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        let mut fields = to.serialize_struct("StabilizationViolation", 4)?;
+        let mut fields = to.serialize_struct("StabilizationCounterexample", 4)?;
         fields.serialize_field("property", &self.property)?;
-        fields.serialize_field("length", &self.run.length())?;
-        fields.serialize_field("start", &self.run.initial_states())?;
-        fields.serialize_field("steps", &self.run.steps())?;
+        fields.serialize_field("length", &self.run.step_count())?;
+        fields.serialize_field("start", &self.run.initial_machine_states())?;
+        fields.serialize_field("steps", &self.run.step_descriptions())?;
         fields.end()
     }
 }
@@ -188,8 +188,8 @@ impl Serialize for StabilizationReport {
         fields.serialize_field("legitimate", &self.legitimate_state_count)?;
         fields.serialize_field("transitions", &self.transitions)?;
         fields.serialize_field("moves", &self.max_moves)?;
-        fields.serialize_field("counterexample", &self.violations.first())?;
-        fields.serialize_field("counterexamples", &self.violations)?;
+        fields.serialize_field("counterexample", &self.counterexamples.first())?;
+        fields.serialize_field("counterexamples", &self.counterexamples)?;
         fields.end()
     }
 }
@@ -225,9 +225,9 @@ impl Serialize for Extreme<'_> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let mut fields = to.serialize_struct("Extreme", 4)?;
         fields.serialize_field("value", &self.value)?;
-        fields.serialize_field("length", &self.run.map_or(0, StabilizationRun::length))?;
-        fields.serialize_field("start", &self.run.map(StabilizationRun::initial_states))?;
-        fields.serialize_field("steps", &self.run.map(StabilizationRun::steps))?;
+        fields.serialize_field("length", &self.run.map_or(0, StabilizationRun::step_count))?;
+        fields.serialize_field("start", &self.run.map(StabilizationRun::initial_machine_states))?;
+        fields.serialize_field("steps", &self.run.map(StabilizationRun::step_descriptions))?;
         fields.end()
     }
 }

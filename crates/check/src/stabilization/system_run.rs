@@ -48,12 +48,12 @@ impl StabilizationRun {
     }
 
     /// Returns the number of steps.
-    pub fn length(&self) -> usize {
+    pub fn step_count(&self) -> usize {
         self.rows.len() - 1
     }
 
     /// Returns the steps as text, such as `P2 moves: 1 → 0`.
-    pub fn steps(&self) -> Vec<String> {
+    pub fn step_descriptions(&self) -> Vec<String> {
         let pairs = self.rows.iter().zip(&self.rows[1..]);
         let words = |(before, after): (&Row, &Row)| {
             let (machine, rule) = after.step?;
@@ -64,7 +64,7 @@ impl StabilizationRun {
     }
 
     /// Returns the text of each machine's state in the first row.
-    pub fn initial_states(&self) -> Vec<&str> {
+    pub fn initial_machine_states(&self) -> Vec<&str> {
         self.rows[0].cells.iter().map(|cell| cell.text.trim_end()).collect()
     }
 }

@@ -10,10 +10,10 @@ mod run;
 mod search;
 mod table;
 
-/// Default of [`SwarmConfig::table_bytes`]: 256 MiB.
+/// Default of [`SwarmMemberConfig::table_bytes`]: 256 MiB.
 const BYTES: u64 = 256 << 20;
 
-/// Default of [`SwarmConfig::depth_max`].
+/// Default of [`SwarmMemberConfig::depth_max`].
 const DEPTH: u32 = 10_000;
 
 /// Number of hash functions. Each state sets at most this number of bits in the table.
@@ -21,7 +21,7 @@ const HASHES: u32 = 3;
 
 /// Configuration of one member of a swarm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SwarmConfig {
+pub struct SwarmMemberConfig {
     /// Number of this member of the swarm, from 1. It selects the order of the steps and the hash
     /// functions.
     pub member: u64,
@@ -34,10 +34,10 @@ pub struct SwarmConfig {
     pub depth_max: u32,
 }
 
-impl SwarmConfig {
+impl SwarmMemberConfig {
     /// Creates the default configuration of a member: a table of 256 MiB, and runs of at most
     /// 10,000 steps.
     pub const fn for_member(member: u64, members: u64) -> Self {
-        SwarmConfig { member, members, table_bytes: BYTES, depth_max: DEPTH }
+        SwarmMemberConfig { member, members, table_bytes: BYTES, depth_max: DEPTH }
     }
 }

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 /// Coverage of one member of a swarm.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct SwarmCoverage {
+pub struct SwarmMemberCoverage {
     /// Number of this member of the swarm, from 1.
     pub member: u64,
     /// Number of members of the swarm.
@@ -33,7 +33,7 @@ pub struct SwarmCoverage {
     pub is_exhausted: bool,
 }
 
-impl SwarmCoverage {
+impl SwarmMemberCoverage {
     /// Returns an estimate of the fraction of the reachable states that this search has explored,
     /// from 0 to 1. The estimate is an upper bound. `None` if [`Self::is_exhausted`] is false,
     /// because the number of unexplored states is then unknown.
@@ -43,9 +43,9 @@ impl SwarmCoverage {
 }
 
 /// Writes the coverage as lines of a report.
-impl fmt::Display for SwarmCoverage {
+impl fmt::Display for SwarmMemberCoverage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let SwarmCoverage { bits, bits_set, hashes, .. } = self;
+        let SwarmMemberCoverage { bits, bits_set, hashes, .. } = self;
         let fill = percent(*bits_set as f64 / *bits as f64);
         writeln!(
             f,

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use tenure_core::Judgement;
 
-use super::report::SwarmCoverage;
+use super::report::SwarmMemberCoverage;
 use super::search::{SwarmPanic, SwarmResult, SwarmSearch, SwarmViolation, ViolatedBits};
 use super::table::mix_bits;
-use super::{HASHES, SwarmConfig};
+use super::{HASHES, SwarmMemberConfig};
 use crate::clock::Instant;
 use crate::error::CheckError;
 use crate::explain::findings::FinishedSearch;
@@ -18,7 +18,7 @@ use crate::explore::visited::StateId;
 use crate::limits::Watchdog;
 use crate::model::fingerprint::missed_state_probability;
 use crate::plan::{CheckPlan, PropertyCheckKind, SelectedProperty};
-use crate::report::{Counterexample, Report};
+use crate::report::{CheckReport, Counterexample};
 use crate::world::rules::SearchRules;
 
 /// Maximum number of searches for a shorter run that violates the same property.
@@ -38,9 +38,9 @@ impl CheckPlan {
     /// that a property holds.
     pub(crate) fn run_swarm_member(
         &mut self,
-        swarm: SwarmConfig,
+        swarm: SwarmMemberConfig,
         rules: Arc<SearchRules>,
-    ) -> Result<Report, CheckError> {
+    ) -> Result<CheckReport, CheckError> {
         let (first, rules) = self.prepare_initial_worlds(rules)?;
         let flag = self.config.search.stop_flag.clone();
         self.stop = self.stop.for_new_search(flag);
@@ -82,7 +82,7 @@ impl CheckPlan {
     /// `only` is `None`.
     fn swarm_search(
         &self,
-        swarm: SwarmConfig,
+        swarm: SwarmMemberConfig,
         rules: &SearchRules,
         only: Option<&SelectedProperty>,
     ) -> SwarmSearch<'_> {
@@ -111,7 +111,7 @@ impl CheckPlan {
         &self,
         mut found: SwarmViolation,
         states: u64,
-        swarm: SwarmConfig,
+        swarm: SwarmMemberConfig,
         rules: &SearchRules,
         worker: &mut SuccessorWorker,
         first: &[(Vec<u32>, u64)],
@@ -159,15 +159,15 @@ impl CheckPlan {
 
     fn swarm_report(
         &self,
-        swarm: SwarmConfig,
+        swarm: SwarmMemberConfig,
         finished: &FinishedSearch,
         result: &SwarmResult,
-    ) -> Report {
+    ) -> CheckReport {
         let rules = &finished.rules;
         let omitted = result.table.expected_omissions();
         let is_exhausted =
             result.cut_states == 0 && result.limit.is_none() && result.violation.is_none();
-        let coverage = SwarmCoverage {
+        let coverage = SwarmMemberCoverage {
             member: swarm.member,
             members: swarm.members,
             bits: result.table.bit_count(),
@@ -179,7 +179,7 @@ impl CheckPlan {
             depth_max: swarm.depth_max,
             is_exhausted,
         };
-        Report {
+        CheckReport {
             algorithm: self.config.name.clone(),
             size: self.config.size,
             states: result.states,
@@ -192,7 +192,7 @@ impl CheckPlan {
             missed_state_probability: missed_state_probability(result.states),
             peak_bytes: result.bytes_peak,
             swarm: Some(coverage),
-            ..Report::default()
+            ..CheckReport::default()
         }
     }
 }

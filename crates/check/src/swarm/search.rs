@@ -12,7 +12,7 @@ use crate::explore::successor::{
 };
 use crate::explore::successors::SuccessorWorker;
 use crate::explore::{panic_message, state_annotations};
-use crate::limits::{ReachedLimit, SearchProgress, StopSignal};
+use crate::limits::{SearchProgress, StopReason, StopSignal};
 use crate::model::protocol_model::NOT_FAIR_LABEL;
 use crate::world::action::{Action, ProcessInput};
 
@@ -27,7 +27,7 @@ pub(super) struct SwarmSearch<'a> {
     pub(super) bytes: u64,
     /// Seed of the order of the steps and of the hash functions.
     pub(super) seed: u64,
-    /// Maximum number of steps of a run: see `SwarmConfig::depth_max`.
+    /// Maximum number of steps of a run: see `SwarmMemberConfig::depth_max`.
     pub(super) depth_max: u32,
     /// Limit on the number of states of this search. It applies in addition to the limit of the
     /// configuration.
@@ -80,7 +80,7 @@ pub(super) struct SwarmResult {
     pub(super) cut_states: u64,
     /// Two flags: the first is true if a link was full, the second if a term exceeded its bound.
     pub(super) exceeded: [bool; 2],
-    pub(super) limit: Option<ReachedLimit>,
+    pub(super) limit: Option<StopReason>,
     /// True if the search ended because it reached [`SwarmSearch::states_max`].
     pub(super) has_reached_states_max: bool,
     pub(super) violation: Option<SwarmViolation>,
@@ -299,7 +299,7 @@ impl SwarmRun<'_> {
         let (states, limits) = (self.result.states, self.search.config.limits);
         self.result.has_reached_states_max = states >= self.search.states_max;
         if limits.states.is_some_and(|most| states >= most) {
-            self.result.limit = Some(ReachedLimit::States);
+            self.result.limit = Some(StopReason::States);
         } else if self.search.stop.must_stop_search() {
             self.result.limit = self.search.stop.reached_limit();
         }
@@ -309,7 +309,7 @@ impl SwarmRun<'_> {
         let bytes = self.bytes();
         self.result.bytes_peak = self.result.bytes_peak.max(bytes);
         let memory = limits.bytes.is_some_and(|most| bytes as u64 >= most);
-        self.result.limit = self.result.limit.or(memory.then_some(ReachedLimit::Memory));
+        self.result.limit = self.result.limit.or(memory.then_some(StopReason::Memory));
         if let Some(report) = &self.search.config.on_progress {
             let (depth, waiting) = (self.frames.len() as u32, self.steps.len() as u64);
             report(&SearchProgress {

@@ -10,11 +10,11 @@ use tenure_core::service::{
 };
 
 use crate::users::entries::RequestLimit;
-use crate::users::user::{CheckableCommand, EnabledCommand, User, UserState, Workload};
+use crate::users::user::{CheckableCommand, EnabledCommand, User, UserState, UserWorkload};
 
 /// User of an agreement service. If there is a schedule, the user issues the commands of the
-/// schedule. Without a schedule, the user issues at most [`Workload::request_limit`] commands. If
-/// its process is not an initiator, it issues none.
+/// schedule. Without a schedule, the user issues at most [`UserWorkload::request_limit`] commands.
+/// If its process is not an initiator, it issues none.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct AgreementUser<U> {
     user: U,
@@ -26,7 +26,7 @@ pub struct AgreementUser<U> {
 
 /// Returns the parameters of the user of process `at`. If the process is not an initiator, the
 /// number of commands is 0.
-fn user_config(at: ProcessId, workload: &Workload) -> UserModelConfig {
+fn user_config(at: ProcessId, workload: &UserWorkload) -> UserModelConfig {
     let times = match workload.request_limit(at) {
         _ if !workload.is_initiator(at) => 0,
         RequestLimit::AtMost(times) => times,
@@ -45,7 +45,7 @@ macro_rules! users {
             type Event = $service::Event;
             type User = AgreementUser<$service::User>;
 
-            fn new_user(at: ProcessId, workload: &Workload) -> Self::User {
+            fn new_user(at: ProcessId, workload: &UserWorkload) -> Self::User {
                 let schedule = workload.schedule(at).map(|schedule| Box::new(schedule.into()));
                 AgreementUser { user: ServiceUser::new(&user_config(at, workload)), schedule }
             }

@@ -5,11 +5,11 @@ use tenure_core::ProcessId;
 use tenure_core::service::clock_synchronisation::{Command, Event};
 
 use crate::users::entries::RequestLimit;
-use crate::users::user::{CheckableCommand, EnabledCommand, User, UserState, Workload};
+use crate::users::user::{CheckableCommand, EnabledCommand, User, UserState, UserWorkload};
 
-/// User of clock synchronisation. It requests at most [`Workload::request_limit`] synchronisations.
-/// Once any process has adjusted its clock, each user waits until its process has adjusted its
-/// clock, too.
+/// User of clock synchronisation. It requests at most [`UserWorkload::request_limit`]
+/// synchronisations. Once any process has adjusted its clock, each user waits until its process has
+/// adjusted its clock, too.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ClockUser {
     left: RequestLimit,
@@ -20,7 +20,7 @@ impl CheckableCommand for Command {
     type Event = Event;
     type User = ClockUser;
 
-    fn new_user(at: ProcessId, workload: &Workload) -> ClockUser {
+    fn new_user(at: ProcessId, workload: &UserWorkload) -> ClockUser {
         ClockUser { left: workload.request_limit(at), is_adjusted: false }
     }
 }
@@ -44,6 +44,6 @@ impl User<Command> for ClockUser {
     }
 
     fn state(&self) -> UserState {
-        if self.is_adjusted { UserState::Informed } else { UserState::Uninformed }
+        if self.is_adjusted { UserState::HasCommonResult } else { UserState::LacksCommonResult }
     }
 }

@@ -5,7 +5,7 @@ use tenure_core::ProcessId;
 use tenure_core::service::{election, mutex, mutex_and_election, with_election};
 
 use super::ElectionUser;
-use crate::users::user::{CheckableCommand, EnabledCommand, User, UserState, Workload};
+use crate::users::user::{CheckableCommand, EnabledCommand, User, UserState, UserWorkload};
 
 /// User of a protocol that provides an election and a second service: a lock or an application.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -21,7 +21,7 @@ macro_rules! both {
             type Event = $event;
             type User = CombinedUser<<$other as CheckableCommand>::User>;
 
-            fn new_user(at: ProcessId, workload: &Workload) -> Self::User {
+            fn new_user(at: ProcessId, workload: &UserWorkload) -> Self::User {
                 let other = <$other>::new_user(at, workload);
                 CombinedUser { other, election: election::Command::new_user(at, workload) }
             }

@@ -4,11 +4,11 @@ use tenure_core::ProcessId;
 use tenure_core::service::commit::{Command, Event};
 
 use crate::users::entries::RequestLimit;
-use crate::users::user::{CheckableCommand, EnabledCommand, User, UserState, Workload};
+use crate::users::user::{CheckableCommand, EnabledCommand, User, UserState, UserWorkload};
 
-/// User of transactions. It begins at most [`Workload::request_limit`] transactions. Once, at any
-/// moment, it may decide to veto all later transactions. A crash of its process revokes the veto.
-/// The user waits while its process does not know the decision on a transaction.
+/// User of transactions. It begins at most [`UserWorkload::request_limit`] transactions. Once, at
+/// any moment, it may decide to veto all later transactions. A crash of its process revokes the
+/// veto. The user waits while its process does not know the decision on a transaction.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CommitUser {
     left: RequestLimit,
@@ -20,7 +20,7 @@ impl CheckableCommand for Command {
     type Event = Event;
     type User = CommitUser;
 
-    fn new_user(at: ProcessId, workload: &Workload) -> CommitUser {
+    fn new_user(at: ProcessId, workload: &UserWorkload) -> CommitUser {
         CommitUser { left: workload.request_limit(at), is_against: false, is_waiting: false }
     }
 }

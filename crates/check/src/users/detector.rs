@@ -3,7 +3,7 @@
 use tenure_core::ProcessId;
 use tenure_core::service::detector::{Command, Event};
 
-use crate::users::user::{CheckableCommand, EnabledCommand, User, UserState, Workload};
+use crate::users::user::{CheckableCommand, EnabledCommand, User, UserState, UserWorkload};
 
 /// User of a failure detector. It issues no commands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -13,7 +13,7 @@ impl CheckableCommand for Command {
     type Event = Event;
     type User = DetectorUser;
 
-    fn new_user(_at: ProcessId, _workload: &Workload) -> DetectorUser {
+    fn new_user(_at: ProcessId, _workload: &UserWorkload) -> DetectorUser {
         DetectorUser
     }
 }

@@ -3,7 +3,7 @@
 use tenure_core::ProcessId;
 use tenure_core::service::election::{Command, Event};
 
-use crate::users::user::{CheckableCommand, EnabledCommand, User, UserState, Workload};
+use crate::users::user::{CheckableCommand, EnabledCommand, User, UserState, UserWorkload};
 
 /// User of an election. If its process is an initiator, the user may start one election, at any
 /// moment. Once any process knows a leader, every user waits until its process knows the leader.
@@ -33,10 +33,10 @@ impl CheckableCommand for Command {
     type Event = Event;
     type User = ElectionUser;
 
-    fn new_user(at: ProcessId, workload: &Workload) -> ElectionUser {
+    fn new_user(at: ProcessId, workload: &UserWorkload) -> ElectionUser {
         ElectionUser {
             is_initiator: workload.is_initiator(at),
-            has_single_election: workload.has_single_election(),
+            has_single_election: workload.has_no_reelection(),
             knowledge: Knowledge::None,
         }
     }
@@ -73,9 +73,9 @@ impl User<Command> for ElectionUser {
 
     fn state(&self) -> UserState {
         match self.knowledge {
-            Knowledge::None => UserState::Uninformed,
+            Knowledge::None => UserState::LacksCommonResult,
             Knowledge::Awaited => UserState::Waiting,
-            Knowledge::Leader => UserState::Informed,
+            Knowledge::Leader => UserState::HasCommonResult,
             Knowledge::Lost => UserState::Idle,
         }
     }

@@ -4,10 +4,10 @@ use tenure_core::ProcessId;
 use tenure_core::service::mutex::{Command, Event};
 
 use crate::users::entries::RequestLimit;
-use crate::users::user::{CheckableCommand, EnabledCommand, User, UserState, Workload};
+use crate::users::user::{CheckableCommand, EnabledCommand, User, UserState, UserWorkload};
 
-/// User of a lock. It issues at most [`Workload::request_limit`] requests, and always exits after
-/// an entry.
+/// User of a lock. It issues at most [`UserWorkload::request_limit`] requests, and always exits
+/// after an entry.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MutexUser {
     position: Position,
@@ -29,7 +29,7 @@ impl CheckableCommand for Command {
         matches!(event, Event::Entered { .. })
     }
 
-    fn new_user(at: ProcessId, workload: &Workload) -> MutexUser {
+    fn new_user(at: ProcessId, workload: &UserWorkload) -> MutexUser {
         MutexUser { position: Position::Outside, left: workload.request_limit(at) }
     }
 }

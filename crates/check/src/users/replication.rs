@@ -4,10 +4,10 @@ use tenure_core::ProcessId;
 use tenure_core::service::replicated_list::{Command, Event};
 
 use crate::users::entries::RequestLimit;
-use crate::users::user::{CheckableCommand, EnabledCommand, User, UserState, Workload};
+use crate::users::user::{CheckableCommand, EnabledCommand, User, UserState, UserWorkload};
 
-/// User of a replicated list. [`Workload::request_limit`] is the maximum number of values that it
-/// writes. It waits for the outcome of each write.
+/// User of a replicated list. [`UserWorkload::request_limit`] is the maximum number of values that
+/// it writes. It waits for the outcome of each write.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ReplicationUser {
     /// Next value to write. No two users write the same value, unless one of them writes more than
@@ -21,8 +21,8 @@ impl CheckableCommand for Command {
     type Event = Event;
     type User = ReplicationUser;
 
-    fn new_user(at: ProcessId, workload: &Workload) -> ReplicationUser {
-        let next = u64::from(at.number()) * 100 + 1;
+    fn new_user(at: ProcessId, workload: &UserWorkload) -> ReplicationUser {
+        let next = u64::from(at.display_number()) * 100 + 1;
         ReplicationUser { next, left: workload.request_limit(at), is_waiting: false }
     }
 }

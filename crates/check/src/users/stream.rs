@@ -4,13 +4,13 @@ use tenure_core::ProcessId;
 use tenure_core::service::stream::{Command, Event};
 
 use crate::users::entries::RequestLimit;
-use crate::users::user::{CheckableCommand, EnabledCommand, User, UserState, Workload};
+use crate::users::user::{CheckableCommand, EnabledCommand, User, UserState, UserWorkload};
 
-/// User of a channel. [`Workload::request_limit`] is the maximum number of items that it sends to
-/// each peer.
+/// User of a channel. [`UserWorkload::request_limit`] is the maximum number of items that it sends
+/// to each peer.
 ///
-/// The user never waits. If the check selects the monitor `NoLoss`, the monitor judges at the end
-/// of a run whether all items have arrived.
+/// The user never waits. If the check selects the monitor `ExactlyOnceInOrder`, the monitor judges
+/// at the end of a run whether all items have arrived.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct StreamUser {
     /// For each peer: the number of the next item to send, and the number of the last item to send.
@@ -21,7 +21,7 @@ impl CheckableCommand for Command {
     type Event = Event;
     type User = StreamUser;
 
-    fn new_user(at: ProcessId, workload: &Workload) -> StreamUser {
+    fn new_user(at: ProcessId, workload: &UserWorkload) -> StreamUser {
         let most = match workload.request_limit(at) {
             RequestLimit::AtMost(most) => u64::from(most),
             RequestLimit::Unbounded => u64::MAX,

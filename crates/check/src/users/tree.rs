@@ -4,9 +4,9 @@ use tenure_core::ProcessId;
 use tenure_core::service::leader_tree::{Command, Event};
 
 use crate::users::entries::RequestLimit;
-use crate::users::user::{CheckableCommand, EnabledCommand, User, UserState, Workload};
+use crate::users::user::{CheckableCommand, EnabledCommand, User, UserState, UserWorkload};
 
-/// User of a spanning tree. [`Workload::request_limit`] is the maximum number of trees that the
+/// User of a spanning tree. [`UserWorkload::request_limit`] is the maximum number of trees that the
 /// user requests. Once any process has joined a tree, each user waits until its process joins the
 /// tree.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -19,7 +19,7 @@ impl CheckableCommand for Command {
     type Event = Event;
     type User = SpanningTreeUser;
 
-    fn new_user(at: ProcessId, workload: &Workload) -> SpanningTreeUser {
+    fn new_user(at: ProcessId, workload: &UserWorkload) -> SpanningTreeUser {
         SpanningTreeUser { left: workload.request_limit(at), has_joined: false }
     }
 }
@@ -43,6 +43,6 @@ impl User<Command> for SpanningTreeUser {
     }
 
     fn state(&self) -> UserState {
-        if self.has_joined { UserState::Informed } else { UserState::Uninformed }
+        if self.has_joined { UserState::HasCommonResult } else { UserState::LacksCommonResult }
     }
 }

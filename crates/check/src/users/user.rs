@@ -31,7 +31,7 @@ pub trait CheckableCommand: ServiceCommand + Eq + Hash + Send + Sync {
     }
 
     /// Creates the user of the process `at`. The user issues commands according to the workload.
-    fn new_user(at: ProcessId, workload: &Workload) -> Self::User;
+    fn new_user(at: ProcessId, workload: &UserWorkload) -> Self::User;
 }
 
 /// A protocol that the checker can run. The trait is implemented for every protocol that can be
@@ -50,7 +50,7 @@ impl<P: RecordableProtocol + Protocol<Command: CheckableCommand<Event = <P as Pr
 /// start elections or use an agreement service. May also prescribe a schedule of commands to an
 /// agreement service.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Workload {
+pub struct UserWorkload {
     pub(crate) entries: Vec<RequestLimit>,
     pub(crate) initiators: Vec<ProcessId>,
     pub(crate) has_single_election: bool,
@@ -61,7 +61,7 @@ pub struct Workload {
     pub(crate) schedule: Option<Vec<(ProcessId, agreement::Command)>>,
 }
 
-impl Workload {
+impl UserWorkload {
     /// Returns the scheduled commands of the user of process `at`, in order. Returns `None` if the
     /// check follows no schedule.
     pub(crate) fn schedule(&self, at: ProcessId) -> Option<Vec<agreement::Command>> {
@@ -81,7 +81,7 @@ impl Workload {
     }
 
     /// Returns true if a user starts no election after the user has learned of a leader.
-    pub fn has_single_election(&self) -> bool {
+    pub fn has_no_reelection(&self) -> bool {
         self.has_single_election
     }
 

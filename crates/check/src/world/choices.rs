@@ -72,7 +72,8 @@ impl Environment for ChoiceEnumerator {
 
     fn local_clock(&mut self) -> LocalTime {
         LocalTime(
-            u64::from(self.next_choice(self.clock_readings, true)) * tenure_core::TICKS_PER_UNIT,
+            u64::from(self.next_choice(self.clock_readings, true))
+                * tenure_core::TICKS_PER_TIME_UNIT,
         )
     }
 }

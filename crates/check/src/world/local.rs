@@ -133,7 +133,7 @@ impl<P: Checkable> LocalState<P> {
         let in_process = self.lifecycle.process().and_then(shifts.smallest_timestamp);
         let in_stable = match &self.lifecycle {
             Lifecycle::Down(saved) | Lifecycle::SaveBehind { saved, .. } => {
-                (shifts.smallest_stable_timestamp)(config, saved)
+                (shifts.smallest_saved_timestamp)(config, saved)
             }
             Lifecycle::Up(_) | Lifecycle::Mute { .. } | Lifecycle::Postponed { .. } => None,
         };
@@ -141,7 +141,7 @@ impl<P: Checkable> LocalState<P> {
         [in_process, in_stable, in_steps].into_iter().flatten().min()
     }
 
-    pub(crate) fn shift_timestamps(
+    pub(crate) fn lower_timestamps(
         &mut self,
         shifts: &ShiftFunctions<P>,
         config: &P::Config,
@@ -151,9 +151,9 @@ impl<P: Checkable> LocalState<P> {
             (shifts.shift)(process, by);
         }
         if let Some(saved) = self.lifecycle.saved_mut() {
-            (shifts.shift_stable)(config, saved, by);
+            (shifts.lower_saved_timestamps)(config, saved, by);
         }
-        self.unfinished_steps.shift_timestamps(shifts, config, by);
+        self.unfinished_steps.lower_timestamps(shifts, config, by);
     }
 
     pub(crate) fn renamed(&self, symmetry: &SymmetryFunctions<P>, names: &Renaming) -> Self {

@@ -86,14 +86,14 @@ impl<P: Protocol> StepQueue<P> {
         messages.filter_map(|(_, sent)| (shifts.smallest_message_timestamp)(config, sent)).min()
     }
 
-    pub(crate) fn shift_timestamps(
+    pub(crate) fn lower_timestamps(
         &mut self,
         shifts: &ShiftFunctions<P>,
         config: &P::Config,
         by: u64,
     ) {
         let messages = self.0.iter_mut().flat_map(|step| &mut step.messages);
-        messages.for_each(|(_, sent)| (shifts.shift_message)(config, sent, by));
+        messages.for_each(|(_, sent)| (shifts.lower_message_timestamps)(config, sent, by));
     }
 
     pub(crate) fn renamed(&self, symmetry: &SymmetryFunctions<P>, names: &Renaming) -> Self {

@@ -2,7 +2,7 @@
 //! all agreement algorithms share these checks, so that the checker is compiled only once.
 
 use tenure_algorithms::catalogue::{self, AlgorithmVisitor, Parameters};
-use tenure_check::{Check, Report};
+use tenure_check::{Check, CheckReport};
 use tenure_core::monitors::AgreementMonitor;
 use tenure_core::{Agreement, Algorithm, ChannelOrder, Election, Monitor, Mutex, Property};
 
@@ -41,7 +41,7 @@ impl AgreementCase<'_> {
         (report.states, report.transitions)
     }
 
-    pub(crate) fn judged(&self) -> Report {
+    pub(crate) fn judged(&self) -> CheckReport {
         self.explore(Purpose::Promises).report()
     }
 
@@ -49,7 +49,7 @@ impl AgreementCase<'_> {
     pub(crate) fn steps_to_violation(&self, property: Property) -> usize {
         let report = self.explore(Purpose::Property(property)).report();
         let found = report.counterexample(property.name());
-        found.unwrap_or_else(|| panic!("{self:?}: {report}")).length()
+        found.unwrap_or_else(|| panic!("{self:?}: {report}")).step_count()
     }
 
     pub(crate) fn messages(&self) -> (u64, u64) {
@@ -59,7 +59,7 @@ impl AgreementCase<'_> {
     fn explore(&self, purpose: Purpose) -> Explored {
         let size = self.times.len() as u32;
         let variants = self.variants.iter().map(ToString::to_string).collect();
-        let parameters = Parameters { variants, ..Parameters::plain(size) };
+        let parameters = Parameters { variants, ..Parameters::with_defaults(size) };
         let explored = catalogue::visit(self.name, &parameters, Explore { case: *self, purpose });
         explored.unwrap_or_else(|error| panic!("{self:?}: {error}"))
     }
@@ -84,12 +84,12 @@ impl AlgorithmVisitor for Explore<'_> {
     fn agreement<P: Agreement + Algorithm>(self, config: P::Config) -> Explored {
         let size = self.case.times.len() as u32;
         let card = P::card(&config, size);
-        let mut check = Check::<P>::with(size, config)
+        let mut check = Check::<P>::with_protocol_config(size, config)
             .configure(|config| config.service = card.service)
             .channel_order(self.case.order)
             .in_flight_per_link(MAX_IN_FLIGHT)
-            .entries(self.case.times)
-            .duplicating(self.case.duplicates);
+            .request_limits(self.case.times)
+            .max_duplicates(self.case.duplicates);
         let judges = |property: Property| match self.purpose {
             Purpose::Promises => card.promises.contains(&property),
             Purpose::Property(one) => one == property,
@@ -105,7 +105,7 @@ impl AlgorithmVisitor for Explore<'_> {
         match self.purpose {
             Purpose::Property(one) if one != Property::Progress => {}
             Purpose::States | Purpose::Promises | Purpose::Property(_) => {
-                check = check.requiring_progress()
+                check = check.check_progress()
             }
             Purpose::Messages => return Explored::measured(check),
         }

@@ -8,13 +8,13 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use tenure_algorithms::Variants;
-use tenure_algorithms::catalogue::SumMember;
+use tenure_algorithms::catalogue::SumTypeMember;
 use tenure_algorithms::election::{
     ChangRoberts, DolevKlaweRodeh, Franklin, LeLann, chang_roberts, dolev_klawe_rodeh, franklin,
     lelann,
 };
 use tenure_algorithms::mutex::{MisraRing, TokenRing, misra_ring};
-use tenure_check::{Check, Judgement, Report, ViolationKind};
+use tenure_check::{Check, CheckReport, Judgement, ViolationKind};
 use tenure_core::monitors::{Fencing, LeaderAgreement, MutualExclusion};
 use tenure_core::service::election;
 use tenure_core::service::mutex::{Command, Event};
@@ -42,7 +42,7 @@ struct Tally {
 impl Tally {
     fn compare<P>(&mut self, ids: &[u32], starting: u32, config: &P::Config)
     where
-        P: SumMember + Election,
+        P: SumTypeMember + Election,
     {
         let initiators = (0..ids.len() as u32).filter(|place| starting >> place & 1 != 0);
         let check = || {
@@ -52,7 +52,7 @@ impl Tally {
         let (plain, reduced) = (check().run(), check().reducing_by_ample_sets().run());
         let case = || format!("ranks {ids:?}, initiators {starting:b}: {plain}{reduced}");
         assert_eq!(verdicts(&plain), verdicts(&reduced), "{}", case());
-        let stories = |report: &Report| -> Vec<String> {
+        let stories = |report: &CheckReport| -> Vec<String> {
             report.counterexamples.iter().map(ToString::to_string).collect()
         };
         assert_eq!(stories(&plain), stories(&reduced), "{}", case());
@@ -210,7 +210,7 @@ impl Protocol for CirculatingToken {
 }
 
 fn circulating_token(token_use: TokenUse, entries: u32, size: u32) -> Check<CirculatingToken> {
-    safe_and_live(Check::with(size, token_use).fifo().entries(entries))
+    safe_and_live(Check::with_protocol_config(size, token_use).fifo().request_limits(entries))
 }
 
 /// A token circulates forever. A wrong reduction could therefore postpone the steps of a process
@@ -256,18 +256,18 @@ fn protocol_that_leaves_the_ring_is_not_reduced() {
 
 #[test]
 fn faults_and_reordering_disable_the_reduction() {
-    let config = || lelann::Config::plain(3);
+    let config = || lelann::Config::with_defaults(3);
     let check = || with::<LeLann>(3, config()).always_and_at_end(LeaderAgreement::new());
     let calm = check().fifo();
     assert!(calm.reducing_by_ample_sets().run().reduced);
     let hostile = [
         check(),
-        check().fifo().losing(1),
-        check().fifo().duplicating(1),
-        check().fifo().crashing(1),
-        check().fifo().down_from_start([ProcessId(1)]),
+        check().fifo().max_losses(1),
+        check().fifo().max_duplicates(1),
+        check().fifo().max_crashes(1),
+        check().fifo().initially_down([ProcessId(1)]),
         check().fifo().detecting_failures(),
-        check().fifo().suspecting_falsely(1),
+        check().fifo().max_false_suspicions(1),
         check().fifo().synchronous(0..=1),
     ];
     for check in hostile {
@@ -281,7 +281,7 @@ fn faults_and_reordering_disable_the_reduction() {
 #[test]
 fn limited_search_claims_no_depth() {
     let check = || {
-        let check = with::<LeLann>(3, lelann::Config::plain(3)).fifo();
+        let check = with::<LeLann>(3, lelann::Config::with_defaults(3)).fifo();
         check.always(LeaderAgreement::new()).max_states(20)
     };
     let (plain, reduced) = (check().run(), check().reducing_by_ample_sets().run());
@@ -298,7 +298,7 @@ fn reduction_saves_factor_of_seventeen_for_six() {
     let ids = [1, 2, 3, 4, 5, 6];
     let started_by = |max: u32| {
         let check = || {
-            let check = with::<LeLann>(6, lelann::Config::plain(6)).fifo();
+            let check = with::<LeLann>(6, lelann::Config::with_defaults(6)).fifo();
             with_properties(check.initiators((0..max).map(ProcessId)), &ids)
         };
         (check().run().states, check().reducing_by_ample_sets().run().states)
@@ -390,8 +390,8 @@ fn reduction_keeps_judgements_of_ring_locks() {
     }
     for (size, entries) in [(2, 1), (2, 2), (3, 1), (3, 2)] {
         let check = || {
-            let check = of::<TokenRing>(size).fifo().entries(entries);
-            check.always(MutualExclusion::new()).always(Fencing::new()).starvation_free()
+            let check = of::<TokenRing>(size).fifo().request_limits(entries);
+            check.always(MutualExclusion::new()).always(Fencing::new()).check_starvation_freedom()
         };
         assert_eq!(same(check), Judgement::Holds);
     }
@@ -399,7 +399,7 @@ fn reduction_keeps_judgements_of_ring_locks() {
         let config = misra_ring::Config { variants, ..misra_ring::Config::default() };
         with::<MisraRing>(size, config).fifo().always(MutualExclusion::new())
     };
-    assert_eq!(same(|| misra(Variants::none(), 2).starvation_free()), Judgement::Holds);
+    assert_eq!(same(|| misra(Variants::none(), 2).check_starvation_freedom()), Judgement::Holds);
     let few = Variants::none().with(misra_ring::VariantId::FewNumbers);
     for size in 2..=3 {
         assert_eq!(same(|| misra(few, size)), Judgement::Violated);

@@ -10,15 +10,17 @@ use tenure_algorithms::application::{
     Application, Berkeley, PrimaryBackup, SpanningTree, ThreePhaseCommit, TwoPhaseCommit, berkeley,
     primary_backup, spanning_tree, three_phase_commit, two_phase_commit,
 };
-use tenure_algorithms::channel::{Fifo, fifo};
+use tenure_algorithms::channel::{FifoChannel, fifo};
 use tenure_algorithms::election::{Bully, bully};
-use tenure_check::{Check, Checkable, Report, ViolationKind};
-use tenure_core::monitors::{OnApplication, OneTreePerWave, TransactionAtomicity, WriteDurability};
+use tenure_check::{Check, CheckReport, Checkable, ViolationKind};
+use tenure_core::monitors::{
+    ApplicationProjection, OneTreePerWave, TransactionAtomicity, WriteDurability,
+};
 use tenure_core::service::clock_synchronisation;
 use tenure_core::service::election::{Command, Event};
 use tenure_core::{
-    Effects, Group, Monitor, Observation, ProcessId, ProcessSet, Property, Protocol,
-    TICKS_PER_UNIT, Term, Verdict, Violation,
+    Effects, Group, Monitor, Observation, PeerVerdict, ProcessId, ProcessSet, Property, Protocol,
+    TICKS_PER_TIME_UNIT, Term, Violation,
 };
 use tenure_trace::TraceVerifier;
 
@@ -58,8 +60,8 @@ impl Protocol for DetectorElection {
 
     fn on_message(&mut self, _: ProcessId, (): (), _: &mut impl Effects<Self>) {}
 
-    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
-        if verdict == Verdict::Trust {
+    fn on_suspicion(&mut self, peer: ProcessId, verdict: PeerVerdict, fx: &mut impl Effects<Self>) {
+        if verdict == PeerVerdict::Trust {
             self.suspected.remove(peer);
             return;
         }
@@ -83,14 +85,14 @@ impl DetectorElection {
 }
 
 fn term_of(leader: ProcessId) -> Term {
-    Term { number: u64::from(leader.number()), leader }
+    Term { number: u64::from(leader.display_number()), leader }
 }
 
 type AnyElection = Either<DetectorElection, Bully>;
 type Plain<A> = WithElection<A, AnyElection>;
 
 /// An application over plain links or over the reliable channel.
-type Any<A> = Either<Plain<A>, Fifo<Plain<A>>>;
+type Any<A> = Either<Plain<A>, FifoChannel<Plain<A>>>;
 
 type AnyCommit = Either<TwoPhaseCommit, ThreePhaseCommit>;
 
@@ -104,11 +106,11 @@ fn over_plain_links<A: Application + Checkable>(
     size: u32,
     application: A::Config,
 ) -> Check<Any<A>> {
-    Check::with(size, First(under_detector_election(application)))
+    Check::with_protocol_config(size, First(under_detector_election(application)))
 }
 
 /// Asserts that every property holds, and returns the number of states.
-fn states(report: Report) -> u64 {
+fn states(report: CheckReport) -> u64 {
     report.assert_holds();
     assert!(report.bounds.is_empty(), "{report}");
     report.states
@@ -117,32 +119,32 @@ fn states(report: Report) -> u64 {
 /// Returns the length and the kind of the counterexample to a property. Also verifies the trace of
 /// the counterexample. Asserts that this verification reports a violation that a step causes, and
 /// no violation of another kind, such as a deadlock.
-fn steps(report: Report, property: &str) -> (usize, ViolationKind) {
+fn steps(report: CheckReport, property: &str) -> (usize, ViolationKind) {
     let found = report.counterexample(property).unwrap_or_else(|| panic!("{report}"));
     let mut judge = TraceVerifier::new(&found.trace.header);
     found.trace.records.iter().for_each(|record| judge.verify_record(record));
     let violations = judge.finish().violations;
     let is_seen = violations.iter().any(|violated| violated.property.name() == property);
     assert_eq!(is_seen, found.kind == ViolationKind::Step, "{violations:?}");
-    (found.length(), found.kind)
+    (found.step_count(), found.kind)
 }
 
 fn replicated(size: u32, switches: &[primary_backup::VariantId]) -> Check<Any<PrimaryBackup>> {
     let check = over_plain_links(size, variants(switches));
     let check = check.fifo().detecting_failures().initiators([]).in_flight_per_link(8);
-    check.always(OnApplication(WriteDurability::new()))
+    check.always(ApplicationProjection(WriteDurability::new()))
 }
 
 #[test]
 fn acknowledged_writes_survive_crashes_and_false_suspicions() {
-    let two = || replicated(2, &[]).entries([2, 1]);
-    let three = || replicated(3, &[]).entries([1, 1, 0]);
+    let two = || replicated(2, &[]).request_limits([2, 1]);
+    let three = || replicated(3, &[]).request_limits([1, 1, 0]);
     let found = [
-        two().requiring_progress().run(),
-        two().crashing(1).recovering(1).run(),
-        two().suspecting_falsely(1).run(),
-        three().crashing(1).run(),
-        three().suspecting_falsely(1).run(),
+        two().check_progress().run(),
+        two().max_crashes(1).max_recoveries(1).run(),
+        two().max_false_suspicions(1).run(),
+        three().max_crashes(1).run(),
+        three().max_false_suspicions(1).run(),
     ];
     assert_eq!(found.map(states), [48, 2326, 1336, 4024, 149_100]);
 }
@@ -150,11 +152,11 @@ fn acknowledged_writes_survive_crashes_and_false_suspicions() {
 #[test]
 fn unsound_primary_loses_acknowledged_writes() {
     use primary_backup::VariantId::{AcknowledgeEarly, NoInquiry, NoTerms};
-    let once = |switch| replicated(3, &[switch]).entries([1, 0, 0]);
+    let once = |switch| replicated(3, &[switch]).request_limits([1, 0, 0]);
     let found = [
-        once(AcknowledgeEarly).crashing(1).run(),
-        once(NoInquiry).crashing(1).run(),
-        replicated(3, &[NoTerms]).entries([1, 1, 0]).suspecting_falsely(1).run(),
+        once(AcknowledgeEarly).max_crashes(1).run(),
+        once(NoInquiry).max_crashes(1).run(),
+        replicated(3, &[NoTerms]).request_limits([1, 1, 0]).max_false_suspicions(1).run(),
     ];
     let found = found.map(|report| steps(report, "durability"));
     assert_eq!(found, [11, 9, 12].map(|length| (length, ViolationKind::Step)));
@@ -167,18 +169,20 @@ fn committing(size: u32, switches: &[two_phase_commit::VariantId]) -> Check<Any<
 fn transaction(size: u32, config: <AnyCommit as Protocol>::Config) -> Check<Any<AnyCommit>> {
     let check = over_plain_links(size, config);
     let check = check.fifo().detecting_failures().initiators([]).in_flight_per_link(8);
-    check.entries(&[1, 0, 0][..size as usize]).always(OnApplication(TransactionAtomicity::new()))
+    check
+        .request_limits(&[1, 0, 0][..size as usize])
+        .always(ApplicationProjection(TransactionAtomicity::new()))
 }
 
 #[test]
 fn two_phase_commit_is_atomic_under_one_crash() {
     let found = [
-        committing(2, &[]).requiring_progress().run(),
-        committing(3, &[]).requiring_progress().run(),
-        committing(2, &[]).crashing(2).recovering(1).run(),
-        committing(3, &[]).crashing(1).run(),
-        committing(2, &[]).suspecting_falsely(1).requiring_progress().run(),
-        committing(3, &[]).suspecting_falsely(1).run(),
+        committing(2, &[]).check_progress().run(),
+        committing(3, &[]).check_progress().run(),
+        committing(2, &[]).max_crashes(2).max_recoveries(1).run(),
+        committing(3, &[]).max_crashes(1).run(),
+        committing(2, &[]).max_false_suspicions(1).check_progress().run(),
+        committing(3, &[]).max_false_suspicions(1).run(),
     ];
     assert_eq!(found.map(states), [60, 920, 3500, 8080, 978, 170_418]);
 }
@@ -186,18 +190,18 @@ fn two_phase_commit_is_atomic_under_one_crash() {
 #[test]
 #[ignore = "takes some seconds on two cores"]
 fn two_phase_commit_is_atomic_with_two_crashes_and_recovery() {
-    assert_eq!(states(committing(3, &[]).crashing(2).recovering(1).run()), 3_193_411);
+    assert_eq!(states(committing(3, &[]).max_crashes(2).max_recoveries(1).run()), 3_193_411);
 }
 
 #[test]
 fn crashed_coordinator_blocks_others_until_recovery() {
-    let crashing = |size| committing(size, &[]).crashing(1).crashing_at([ProcessId(0)]);
-    let for_good = [2, 3].map(|size| steps(crashing(size).requiring_progress().run(), "progress"));
+    let crashing = |size| committing(size, &[]).max_crashes(1).crashing_only([ProcessId(0)]);
+    let for_good = [2, 3].map(|size| steps(crashing(size).check_progress().run(), "progress"));
     assert_eq!(for_good, [(4, ViolationKind::Blocked), (6, ViolationKind::Deadlock)]);
     // If P1 recovers, the waiting processes decide. Progress is still violated, because P1 need not
     // recover.
     let and_back = [2, 3].map(|size| {
-        let report = crashing(size).recovering(1).requiring_progress().run();
+        let report = crashing(size).max_recoveries(1).check_progress().run();
         holds(&report, "atomicity");
         steps(report, "progress").1
     });
@@ -207,14 +211,14 @@ fn crashed_coordinator_blocks_others_until_recovery() {
 #[test]
 fn unsound_two_phase_commit_violates_atomicity() {
     use two_phase_commit::VariantId::{Guess, NoTerms, Unlogged};
-    let crashing = |size, switch| committing(size, &[switch]).crashing(1);
+    let crashing = |size, switch| committing(size, &[switch]).max_crashes(1);
     let found = [
         crashing(2, Guess).run(),
         crashing(3, Guess).run(),
-        committing(3, &[NoTerms]).suspecting_falsely(1).run(),
+        committing(3, &[NoTerms]).max_false_suspicions(1).run(),
         // The recovered process has lost its vote, so a new leader concludes that this process
         // never voted.
-        committing(3, &[Unlogged]).crashing(2).recovering(1).run(),
+        committing(3, &[Unlogged]).max_crashes(2).max_recoveries(1).run(),
     ];
     let found = found.map(|report| steps(report, "atomicity"));
     let steps = |length| (length, ViolationKind::Step);
@@ -229,9 +233,9 @@ fn three_phase(size: u32, switches: &[three_phase_commit::VariantId]) -> Check<A
 #[test]
 fn three_phase_commit_survives_coordinator_crash() {
     let found = [
-        three_phase(2, &[]).crashing(1).requiring_progress().run(),
-        three_phase(3, &[]).crashing(1).requiring_progress().run(),
-        three_phase(2, &[]).crashing(2).recovering(1).run(),
+        three_phase(2, &[]).max_crashes(1).check_progress().run(),
+        three_phase(3, &[]).max_crashes(1).check_progress().run(),
+        three_phase(2, &[]).max_crashes(2).max_recoveries(1).run(),
     ];
     assert_eq!(found.map(states), [201, 9098, 4990]);
 }
@@ -240,8 +244,8 @@ fn three_phase_commit_survives_coordinator_crash() {
 #[ignore = "takes half a minute on two cores"]
 fn three_phase_commit_survives_two_crashes_of_three() {
     let found = [
-        three_phase(3, &[]).crashing(2).requiring_progress().run(),
-        three_phase(3, &[]).crashing(2).recovering(1).run(),
+        three_phase(3, &[]).max_crashes(2).check_progress().run(),
+        three_phase(3, &[]).max_crashes(2).max_recoveries(1).run(),
     ];
     assert_eq!(found.map(states), [13_580, 6_164_856]);
 }
@@ -260,8 +264,8 @@ fn partition_splits_three_phases_and_blocks_two_phases() {
 fn unsound_three_phase_commit_violates_atomicity() {
     use three_phase_commit::VariantId::{CommitDirectly, TwoPhases};
     let found = [
-        three_phase(3, &[TwoPhases]).crashing(1).run(),
-        three_phase(3, &[CommitDirectly]).crashing(2).run(),
+        three_phase(3, &[TwoPhases]).max_crashes(1).run(),
+        three_phase(3, &[CommitDirectly]).max_crashes(2).run(),
     ];
     let found = found.map(|report| steps(report, "atomicity"));
     let steps = |length| (length, ViolationKind::Step);
@@ -271,8 +275,8 @@ fn unsound_three_phase_commit_violates_atomicity() {
 fn growing(size: u32, edges: &[(u32, u32)]) -> Check<Any<SpanningTree>> {
     let edges = edges.iter().map(|(one, other)| (ProcessId(*one), ProcessId(*other)));
     let check = over_plain_links(size, spanning_tree::Config::with_edges_and_echoes(size, edges));
-    let check = check.detecting_failures().initiators([]).entries(0);
-    check.always(OnApplication(OneTreePerWave::new()))
+    let check = check.detecting_failures().initiators([]).request_limits(0);
+    check.always(ApplicationProjection(OneTreePerWave::new()))
 }
 
 #[test]
@@ -281,18 +285,21 @@ fn every_schedule_builds_a_spanning_tree() {
     let triangle = [(0, 1), (1, 2), (0, 2)];
     let square = [(0, 1), (1, 2), (2, 3), (3, 0)];
     let found = [
-        growing(2, &path[..1]).requiring_progress().run(),
-        growing(3, &path).requiring_progress().run(),
-        growing(3, &triangle).requiring_progress().run(),
-        growing(4, &square).requiring_progress().run(),
-        growing(3, &triangle).fifo().crashing(1).requiring_progress().run(),
+        growing(2, &path[..1]).check_progress().run(),
+        growing(3, &path).check_progress().run(),
+        growing(3, &triangle).check_progress().run(),
+        growing(4, &square).check_progress().run(),
+        growing(3, &triangle).fifo().max_crashes(1).check_progress().run(),
     ];
     assert_eq!(found.map(states), [3, 5, 28, 50, 491]);
 }
 
 fn synchronising(size: u32, clock_readings: u32) -> Check<Plain<Berkeley>> {
     let config = under_detector_election(berkeley::Config::default());
-    let check = Check::with(size, config).detecting_failures().initiators([]).entries(0);
+    let check = Check::with_protocol_config(size, config)
+        .detecting_failures()
+        .initiators([])
+        .request_limits(0);
     check.configure(|config| config.model.clock_readings = clock_readings)
 }
 
@@ -316,7 +323,7 @@ impl Monitor<clock_synchronisation::Command, clock_synchronisation::Event> for Z
         Ok(())
     }
 
-    fn at_end(&self) -> Result<(), Violation> {
+    fn check_final_state(&self) -> Result<(), Violation> {
         if self.0 == 0 {
             return Ok(());
         }
@@ -328,17 +335,17 @@ impl Monitor<clock_synchronisation::Command, clock_synchronisation::Event> for Z
 #[test]
 fn clock_adjustments_sum_to_zero_and_survive_crashes() {
     let balanced =
-        |check: Check<Plain<Berkeley>>| check.always_and_at_end(OnApplication(ZeroSum(0)));
+        |check: Check<Plain<Berkeley>>| check.always_and_at_end(ApplicationProjection(ZeroSum(0)));
     let found = [
-        balanced(synchronising(2, 3)).requiring_progress().run(),
-        balanced(synchronising(3, 2)).requiring_progress().run(),
-        synchronising(2, 2).crashing(1).requiring_progress().run(),
-        synchronising(3, 1).crashing(1).requiring_progress().run(),
+        balanced(synchronising(2, 3)).check_progress().run(),
+        balanced(synchronising(3, 2)).check_progress().run(),
+        synchronising(2, 2).max_crashes(1).check_progress().run(),
+        synchronising(3, 1).max_crashes(1).check_progress().run(),
     ];
     assert_eq!(found.map(states), [30, 158, 57, 188]);
     // If a process crashes during a round, only some processes adjust their clocks, so the sum is
     // not zero.
-    let report = balanced(synchronising(3, 2)).crashing(1).run();
+    let report = balanced(synchronising(3, 2)).max_crashes(1).run();
     assert_eq!(steps(report, "balance"), (5, ViolationKind::End));
 }
 
@@ -348,22 +355,22 @@ fn clock_adjustments_sum_to_zero_and_survive_crashes() {
 fn reliable_channel_hides_loss_and_duplication() {
     fn over<A: Application + Checkable>(inner: A::Config) -> Check<Any<A>> {
         let around = fifo::Config::with_inner_config(under_detector_election(inner));
-        let check = Check::with(2, Second(fifo::Config { window: 1, ..around }));
+        let check = Check::with_protocol_config(2, Second(fifo::Config { window: 1, ..around }));
         check
-            .entries([1, 0])
+            .request_limits([1, 0])
             .initiators([])
             .in_flight_per_link(1)
-            .losing(1)
-            .duplicating(1)
-            .requiring_progress()
+            .max_losses(1)
+            .max_duplicates(1)
+            .check_progress()
     }
     let primary = over::<PrimaryBackup>(primary_backup::Config::default());
-    let primary = primary.always(OnApplication(WriteDurability::new())).run();
+    let primary = primary.always(ApplicationProjection(WriteDurability::new())).run();
     let commit = over::<AnyCommit>(First(two_phase_commit::Config::default()));
-    let commit = commit.always(OnApplication(TransactionAtomicity::new())).run();
+    let commit = commit.always(ApplicationProjection(TransactionAtomicity::new())).run();
     let edge = [(ProcessId(0), ProcessId(1))];
     let tree = over::<SpanningTree>(spanning_tree::Config::with_edges_and_echoes(2, edge));
-    let tree = tree.always(OnApplication(OneTreePerWave::new())).run();
+    let tree = tree.always(ApplicationProjection(OneTreePerWave::new())).run();
     for report in [&primary, &commit, &tree] {
         report.assert_holds();
     }
@@ -375,21 +382,23 @@ fn reliable_channel_hides_loss_and_duplication() {
 #[test]
 fn applications_are_sound_under_bully_election() {
     fn under<A: Application + Checkable>(size: u32, inner: A::Config) -> Check<Any<A>> {
-        let election = Second(bully::Config::plain(size, TICKS_PER_UNIT));
-        let check =
-            Check::with(size, First(with_election::Config { application: inner, election }));
+        let election = Second(bully::Config::with_defaults(size, TICKS_PER_TIME_UNIT));
+        let check = Check::with_protocol_config(
+            size,
+            First(with_election::Config { application: inner, election }),
+        );
         check
             .fifo()
             .detecting_failures()
             .initiators([ProcessId(size - 1)])
             .in_flight_per_link(8)
-            .entries(1)
+            .request_limits(1)
     }
-    let written = under::<PrimaryBackup>(2, primary_backup::Config::default()).crashing(1);
-    let done = under::<AnyCommit>(2, First(two_phase_commit::Config::default())).crashing(1);
+    let written = under::<PrimaryBackup>(2, primary_backup::Config::default()).max_crashes(1);
+    let done = under::<AnyCommit>(2, First(two_phase_commit::Config::default())).max_crashes(1);
     let found = [
-        written.always(OnApplication(WriteDurability::new())).run(),
-        done.always(OnApplication(TransactionAtomicity::new())).run(),
+        written.always(ApplicationProjection(WriteDurability::new())).run(),
+        done.always(ApplicationProjection(TransactionAtomicity::new())).run(),
     ];
     assert_eq!(found.map(states), [218, 693]);
 }

@@ -5,7 +5,7 @@
 
 use tenure_algorithms::election::Bully;
 use tenure_algorithms::election::bully::VariantId;
-use tenure_check::{Judgement, Report};
+use tenure_check::{CheckReport, Judgement};
 use tenure_core::ProcessId;
 use tenure_core::monitors::{LeaderAgreement, LeaderScope, OneLeader};
 
@@ -17,16 +17,18 @@ use crate::verdicts::states;
 /// Returns a check in which P1 starts the election, and one process may crash and recover, at any
 /// moment.
 fn restarted(size: u32, switches: &[VariantId]) -> ServiceCheck<Bully> {
-    bully(size, switches).initiators([ProcessId(0)]).crashing(1).recovering(1)
+    bully(size, switches).initiators([ProcessId(0)]).max_crashes(1).max_recoveries(1)
 }
 
 /// Checks three processes with perfect timeouts and without terms. P3, which has the highest
 /// number, crashes and recovers. The bounds of the check are just large enough to find runs in
 /// which the processes disagree on the leader.
-fn race(rule: &[VariantId]) -> Report {
+fn race(rule: &[VariantId]) -> CheckReport {
     let switches: Vec<VariantId> = rule.iter().copied().chain([VariantId::NoTerms]).collect();
-    let check =
-        restarted(3, &switches).crashing_at([ProcessId(2)]).synchronous(0..=1).max_states(600_000);
+    let check = restarted(3, &switches)
+        .crashing_only([ProcessId(2)])
+        .synchronous(0..=1)
+        .max_states(600_000);
     check.always_and_at_end(LeaderAgreement::new()).run()
 }
 
@@ -54,7 +56,7 @@ fn b5_recovered_leader_leads_beside_its_successor() {
 /// then disagree. With terms, they agree. The recovered process leads the second term.
 #[test]
 fn terms_let_three_agree_after_highest_recovers() {
-    let check = restarted(3, &[]).crashing_at([ProcessId(2)]).synchronous(0..=1).term_max(2);
+    let check = restarted(3, &[]).crashing_only([ProcessId(2)]).synchronous(0..=1).max_term(2);
     with_properties(check, &[1, 2, 3]).run().assert_holds();
 }
 
@@ -63,7 +65,7 @@ fn terms_let_three_agree_after_highest_recovers() {
 #[test]
 #[ignore = "takes ten seconds on two cores"]
 fn terms_let_three_agree_after_any_recovery() {
-    let check = restarted(3, &[]).synchronous(0..=1).term_max(2);
+    let check = restarted(3, &[]).synchronous(0..=1).max_term(2);
     assert_eq!(states(with_properties(check, &[1, 2, 3])), 1_383_456);
 }
 
@@ -74,7 +76,7 @@ fn sound_switches_keep_agreement_with_any_timeouts() {
         (VariantId::LiteralRestart, 65_034),
         (VariantId::Greet, 103_137),
     ] {
-        let check = restarted(2, &[switch]).term_max(3).always_and_at_end(LeaderAgreement::new());
+        let check = restarted(2, &[switch]).max_term(3).always_and_at_end(LeaderAgreement::new());
         assert_eq!(states(check), known, "{switch:?}");
     }
 }
@@ -82,7 +84,7 @@ fn sound_switches_keep_agreement_with_any_timeouts() {
 /// Live nodes detect the restart of a peer by its session, even if they did not notice the crash.
 #[test]
 fn terms_and_sessions_let_two_agree_after_recovery() {
-    let check = || with_properties(restarted(2, &[]).synchronous(0..=1).term_max(3), &[1, 2]);
+    let check = || with_properties(restarted(2, &[]).synchronous(0..=1).max_term(3), &[1, 2]);
     let detecting = check().configure(|config| config.model.detects_restarts = true);
     let (met, unmet) = (detecting.run(), check().run());
     met.assert_holds();
@@ -100,7 +102,7 @@ fn recovery_with_terms_needs_a_term_bound() {
     assert_eq!(endless.judgement(), Judgement::Incomplete);
     assert!(endless.depth > 100, "{endless}");
     assert!(endless.to_string().contains("no step violates anything"), "{endless}");
-    let bounded = check().term_max(3).run();
+    let bounded = check().max_term(3).run();
     bounded.assert_holds();
     assert_eq!(bounded.bounds.term_max, Some(3));
 }
@@ -108,7 +110,7 @@ fn recovery_with_terms_needs_a_term_bound() {
 #[test]
 fn accepting_lower_leader_creates_two_leaders() {
     let report =
-        with_properties(restarted(2, &[VariantId::AcceptLower]).term_max(3), &[1, 2]).run();
+        with_properties(restarted(2, &[VariantId::AcceptLower]).max_term(3), &[1, 2]).run();
     violated(&report, "validity", 7);
 }
 
@@ -118,7 +120,7 @@ fn accepting_lower_leader_creates_two_leaders() {
 #[test]
 fn terms_tolerate_ignored_or_missing_lower_announcements() {
     for (switch, known) in [(VariantId::IgnoreLower, 74_901), (VariantId::AnnounceLower, 5_300)] {
-        let check = with_properties(restarted(2, &[switch]).term_max(3), &[1, 2]);
+        let check = with_properties(restarted(2, &[switch]).max_term(3), &[1, 2]);
         assert_eq!(states(check), known, "{switch:?}");
     }
 }

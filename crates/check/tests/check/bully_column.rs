@@ -58,29 +58,29 @@ fn tolerates_reordering() {
 #[test]
 fn lost_message_makes_lower_process_lead() {
     let expected = [(Fine, true), (Unsafe, false), (Fine, true)];
-    assert_eq!(cells(&TWO, |check| check.losing(1)), expected);
+    assert_eq!(cells(&TWO, |check| check.max_losses(1)), expected);
     // With three processes and without terms, a process of lower rank leads forever.
     let expected = [(Unsafe, true), (Unsafe, true), (Fine, false)];
-    assert_eq!(cells(&THREE, |check| check.losing(1)), expected);
+    assert_eq!(cells(&THREE, |check| check.max_losses(1)), expected);
 }
 
 #[test]
 fn tolerates_duplication() {
-    assert_eq!(cells(&TWO, |check| check.duplicating(1)), ALL_FINE);
-    assert_eq!(cells(&THREE, |check| check.duplicating(1)), ALL_FINE);
+    assert_eq!(cells(&TWO, |check| check.max_duplicates(1)), ALL_FINE);
+    assert_eq!(cells(&THREE, |check| check.max_duplicates(1)), ALL_FINE);
 }
 
 /// The election tolerates a process that is down from the start. P3 is down, so its rank does not
 /// count.
 #[test]
 fn tolerates_crash_before_start() {
-    assert_eq!(cells(&[1, 2, 0], |check| check.down_from_start([ProcessId(2)])), ALL_FINE);
+    assert_eq!(cells(&[1, 2, 0], |check| check.initially_down([ProcessId(2)])), ALL_FINE);
 }
 
 #[test]
 fn tolerates_crash_at_any_moment() {
-    assert_eq!(cells(&TWO, |check| check.crashing(1)), ALL_FINE);
-    assert_eq!(cells(&THREE, |check| check.crashing(1)), ALL_FINE);
+    assert_eq!(cells(&TWO, |check| check.max_crashes(1)), ALL_FINE);
+    assert_eq!(cells(&THREE, |check| check.max_crashes(1)), ALL_FINE);
 }
 
 /// If the highest process restarts during the election, two processes lead at the same time. With
@@ -90,7 +90,7 @@ fn tolerates_crash_at_any_moment() {
 #[test]
 fn restart_during_election_makes_two_leaders() {
     let expected = [(Stuck, true), (Unsafe, true), (Fine, true)];
-    assert_eq!(cells(&TWO, |check| check.crashing(1).recovering(1).term_max(4)), expected);
+    assert_eq!(cells(&TWO, |check| check.max_crashes(1).max_recoveries(1).max_term(4)), expected);
 }
 
 /// If messages are slower than the timeouts allow, two processes lead at the same time. With the
@@ -99,11 +99,11 @@ fn restart_during_election_makes_two_leaders() {
 #[test]
 fn slow_messages_make_two_leaders() {
     let expected = [(Fine, true), (Unsafe, true), (Fine, true)];
-    assert_eq!(cells(&TWO, |check| check.synchronous(0..=5).term_max(4)), expected);
+    assert_eq!(cells(&TWO, |check| check.synchronous(0..=5).max_term(4)), expected);
 }
 
 #[test]
 fn false_suspicion_costs_only_an_election() {
-    let alarm: Fault = |check| check.suspecting_falsely(1).term_max(4);
+    let alarm: Fault = |check| check.max_false_suspicions(1).max_term(4);
     assert_eq!(cells(&TWO, alarm), ALL_FINE);
 }

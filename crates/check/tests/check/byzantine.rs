@@ -4,17 +4,23 @@
 use tenure_algorithms::Variants;
 use tenure_algorithms::byzantine::OralMessagesGeneral;
 use tenure_algorithms::byzantine::oral_messages::{Config, VariantId};
-use tenure_check::{CheckLimits, GeneralsConfig, Judgement, ReachedLimit, Report, check_generals};
+use tenure_check::{
+    ByzantineGeneralsConfig, CheckLimits, CheckReport, Judgement, StopReason,
+    check_byzantine_generals,
+};
 
 use crate::independent::searches::generals::{Rule, Verdicts, messages, verdicts};
 
-fn check(size: u32, liars: u32, variant: Option<VariantId>) -> Report {
+fn check(size: u32, liars: u32, variant: Option<VariantId>) -> CheckReport {
     let variants = variant.into_iter().fold(Variants::none(), Variants::with);
-    let config = GeneralsConfig::new("byzantine-generals", size, liars);
-    check_generals::<OralMessagesGeneral>(&config, &Config { tolerated_liars: liars, variants })
+    let config = ByzantineGeneralsConfig::new("byzantine-generals", size, liars);
+    check_byzantine_generals::<OralMessagesGeneral>(
+        &config,
+        &Config { tolerated_liars: liars, variants },
+    )
 }
 
-fn judged(report: &Report) -> Verdicts {
+fn judged(report: &CheckReport) -> Verdicts {
     let holds = |property| report.judgement_of(property) == Judgement::Holds;
     Verdicts { agreement: holds("agreement"), validity: holds("validity") }
 }
@@ -92,12 +98,12 @@ fn runs_have_as_many_messages_as_the_card_states() {
 
 #[test]
 fn searches_stop_at_their_limits() {
-    let mut config = GeneralsConfig::new("byzantine-generals", 4, 1);
+    let mut config = ByzantineGeneralsConfig::new("byzantine-generals", 4, 1);
     config.limits = CheckLimits { states: Some(20), ..config.limits };
     let right = Config { tolerated_liars: 1, variants: Variants::none() };
-    let report = check_generals::<OralMessagesGeneral>(&config, &right);
+    let report = check_byzantine_generals::<OralMessagesGeneral>(&config, &right);
     assert_eq!(report.judgement_of("agreement"), Judgement::Incomplete);
-    assert_eq!((report.states, report.reached_limit), (20, Some(ReachedLimit::States)));
+    assert_eq!((report.states, report.reached_limit), (20, Some(StopReason::States)));
 }
 
 /// The search is depth-first. If it stops early, there is no depth up to which it has judged all
@@ -106,12 +112,12 @@ fn searches_stop_at_their_limits() {
 fn limited_search_claims_no_depth() {
     let generals = Config { tolerated_liars: 1, variants: Variants::none() };
     let limited = |states| {
-        let mut config = GeneralsConfig::new("byzantine-generals", 3, 1);
+        let mut config = ByzantineGeneralsConfig::new("byzantine-generals", 3, 1);
         config.limits = CheckLimits { states: Some(states), ..config.limits };
-        check_generals::<OralMessagesGeneral>(&config, &generals)
+        check_byzantine_generals::<OralMessagesGeneral>(&config, &generals)
     };
     let reports = (1..=check(3, 1, None).states).map(limited);
-    let undecided: Vec<Report> = reports.filter(|it| it.counterexamples.is_empty()).collect();
+    let undecided: Vec<CheckReport> = reports.filter(|it| it.counterexamples.is_empty()).collect();
     assert!(undecided.len() > 5, "{} reports without a violation", undecided.len());
     for report in undecided {
         let text = report.to_string();

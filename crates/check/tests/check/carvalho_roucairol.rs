@@ -22,9 +22,9 @@ fn check(size: u32) -> ServiceCheck<CarvalhoRoucairol> {
 
 #[test]
 fn safe_and_live_for_two_and_three_in_any_order() {
-    let two = [check(2).entries(2).fifo(), check(2).entries(2)];
+    let two = [check(2).request_limits(2).fifo(), check(2).request_limits(2)];
     assert_eq!(two.map(explored), [(84, 114), (153, 207)]);
-    let three = [check(3).fifo(), check(3), check(3).entries([2, 1, 1])];
+    let three = [check(3).fifo(), check(3), check(3).request_limits([2, 1, 1])];
     assert_eq!(three.map(explored), [(690, 1_565), (983, 2_589), (1_965, 5_124)]);
 }
 
@@ -42,7 +42,7 @@ fn missing_second_request_starves_process() {
 
 #[test]
 fn entry_with_kept_permission_breaks_request_order() {
-    let report = check(3).entries([2, 1, 1]).always(RequestOrder::new()).run();
+    let report = check(3).request_limits([2, 1, 1]).always(RequestOrder::new()).run();
     assert_eq!(violated(&report, "order", 11), ViolationKind::Step);
     holds(&check(3).always(RequestOrder::new()).run(), "order");
 }
@@ -50,7 +50,7 @@ fn entry_with_kept_permission_breaks_request_order() {
 #[test]
 fn holder_of_permissions_overtakes_without_bound() {
     for entries in 2..=5 {
-        let bypass = check(2).entries([entries, 1]).measuring_bypass(9).run().bypass;
+        let bypass = check(2).request_limits([entries, 1]).measuring_bypass(9).run().bypass;
         assert_eq!(bypass.expect("measured").max, entries);
     }
 }
@@ -59,23 +59,23 @@ fn holder_of_permissions_overtakes_without_bound() {
 fn matches_fault_matrix() {
     assert_eq!(cell(check(3).fifo()), Fine);
     assert_eq!(cell(check(3)), Fine);
-    assert_eq!(cell(check(2).losing(1)), Blocked);
-    assert_eq!(cell(check(2).entries(2).duplicating(1)), Unsafe);
-    assert_eq!(cell(check(2).entries(2).duplicating(1).fifo()), Unsafe);
-    assert_eq!(cell(check(2).duplicating(1).fifo()), Fine, "no violation in runs this short");
-    assert_eq!(cell(check(2).crashing(1)), Blocked);
-    assert_eq!(cell(check(2).entries(2).crashing(1).recovering(1)), Unsafe);
+    assert_eq!(cell(check(2).max_losses(1)), Blocked);
+    assert_eq!(cell(check(2).request_limits(2).max_duplicates(1)), Unsafe);
+    assert_eq!(cell(check(2).request_limits(2).max_duplicates(1).fifo()), Unsafe);
+    assert_eq!(cell(check(2).max_duplicates(1).fifo()), Fine, "no violation in runs this short");
+    assert_eq!(cell(check(2).max_crashes(1)), Blocked);
+    assert_eq!(cell(check(2).request_limits(2).max_crashes(1).max_recoveries(1)), Unsafe);
 }
 
 #[test]
 fn crashed_process_blocks_only_those_lacking_its_permission() {
     let down = |process| [ProcessId(process)];
-    assert_eq!(cell(check(3).entries([2, 2, 0]).down_from_start(down(2))), Fine);
-    assert_eq!(cell(check(3).entries([0, 1, 0]).down_from_start(down(0))), Blocked);
+    assert_eq!(cell(check(3).request_limits([2, 2, 0]).initially_down(down(2))), Fine);
+    assert_eq!(cell(check(3).request_limits([0, 1, 0]).initially_down(down(0))), Blocked);
 }
 
 #[test]
 fn reliable_channel_hides_loss_and_duplication() {
-    let check = over_channel::<CarvalhoRoucairol>(Config::default()).entries([1, 1]);
-    assert_sound(check.losing(1).duplicating(1));
+    let check = over_channel::<CarvalhoRoucairol>(Config::default()).request_limits([1, 1]);
+    assert_sound(check.max_losses(1).max_duplicates(1));
 }

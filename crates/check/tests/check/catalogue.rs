@@ -13,7 +13,7 @@ use tenure_algorithms::mutex::{
     Central, Lamport, Maekawa, RicartAgrawala, TokenRing, central, lamport, maekawa,
     ricart_agrawala,
 };
-use tenure_check::{Check, Judgement, Report, ViolationKind};
+use tenure_check::{Check, CheckReport, Judgement, ViolationKind};
 use tenure_core::monitors::{MutualExclusion, RequestOrder};
 use tenure_core::quorum::{QuorumKind, QuorumSystem};
 use tenure_core::{ChannelOrder as channel, Mutex};
@@ -22,7 +22,7 @@ use crate::by_service::{ServiceCheck, of, variants, with};
 use crate::verdicts::states;
 
 pub(crate) fn safe_and_live<P: Mutex>(check: Check<P>) -> Check<P> {
-    check.always(MutualExclusion::new()).starvation_free()
+    check.always(MutualExclusion::new()).check_starvation_freedom()
 }
 
 /// Asserts that a lock is safe and live in every schedule.
@@ -42,17 +42,17 @@ fn assert_deadlock<P: Mutex>(check: Check<P>, steps: usize) {
 
 /// Asserts that the shortest counterexample to a property has `steps` steps. Returns the kind of
 /// the violation.
-pub(crate) fn violated(report: &Report, property: &str, steps: usize) -> ViolationKind {
+pub(crate) fn violated(report: &CheckReport, property: &str, steps: usize) -> ViolationKind {
     let found = report.counterexample(property).unwrap_or_else(|| panic!("{report}"));
-    assert_eq!(found.length(), steps, "{found}");
+    assert_eq!(found.step_count(), steps, "{found}");
     found.kind
 }
 
-pub(crate) fn violates(report: &Report, property: &str) {
+pub(crate) fn violates(report: &CheckReport, property: &str) {
     assert_eq!(report.judgement_of(property), Judgement::Violated, "{property}: {report}");
 }
 
-pub(crate) fn holds(report: &Report, property: &str) {
+pub(crate) fn holds(report: &CheckReport, property: &str) {
     assert_eq!(report.judgement_of(property), Judgement::Holds, "{report}");
 }
 
@@ -62,17 +62,19 @@ fn central_with(size: u32) -> ServiceCheck<Central> {
 
 #[test]
 fn c1_central_is_safe_and_live_in_any_order() {
-    assert_sound(central_with(3).entries([0, 2, 2]));
+    assert_sound(central_with(3).request_limits([0, 2, 2]));
 }
 
 #[test]
 fn c2_central_breaks_causal_order_of_requests() {
-    let context =
-        central_with(3).entries([0, 1, 1]).application_messages(1).always(RequestOrder::new());
+    let context = central_with(3)
+        .request_limits([0, 1, 1])
+        .max_application_messages(1)
+        .always(RequestOrder::new());
     assert_eq!(violated(&context.run(), "order", 6), ViolationKind::Step);
-    let alone = central_with(3).entries([0, 2, 2]).always(RequestOrder::new());
+    let alone = central_with(3).request_limits([0, 2, 2]).always(RequestOrder::new());
     alone.run().assert_holds();
-    let ignored = central_with(3).entries([0, 1, 1]).application_messages(1);
+    let ignored = central_with(3).request_limits([0, 1, 1]).max_application_messages(1);
     let ignored = ignored.configure(|config| config.model.has_application_causality = false);
     ignored.always(RequestOrder::new()).run().assert_holds();
 }
@@ -81,32 +83,34 @@ fn c2_central_breaks_causal_order_of_requests() {
 fn c3_untagged_central_is_unsafe_with_duplicates() {
     let variants = Variants::none().with(central::VariantId::UntaggedGrant);
     let config = central::Config { variants, ..central::Config::default() };
-    assert_unsafe(with::<Central>(3, config).entries([0, 2, 2]).duplicating(1), 11);
+    assert_unsafe(with::<Central>(3, config).request_limits([0, 2, 2]).max_duplicates(1), 11);
     // Numbered requests with matching grants tolerate duplicates (checklist 2.1).
-    assert_sound(central_with(3).entries([0, 2, 2]).duplicating(1));
+    assert_sound(central_with(3).request_limits([0, 2, 2]).max_duplicates(1));
 }
 
 #[test]
 fn central_keeps_order_of_requests_with_duplicates() {
-    for check in [central_with(2).entries(2).duplicating(2), central_with(3).duplicating(1)] {
+    for check in
+        [central_with(2).request_limits(2).max_duplicates(2), central_with(3).max_duplicates(1)]
+    {
         check.always(RequestOrder::new()).run().assert_holds();
     }
 }
 
 #[test]
 fn t1_ring_breaks_causal_order_of_requests() {
-    let check = of::<TokenRing>(2).application_messages(1).always(RequestOrder::new());
+    let check = of::<TokenRing>(2).max_application_messages(1).always(RequestOrder::new());
     violated(&check.run(), "order", 4);
-    assert_sound(of::<TokenRing>(3).entries(2));
+    assert_sound(of::<TokenRing>(3).request_limits(2));
 }
 
 #[test]
 fn t2_duplicated_token_is_unsafe() {
-    assert_unsafe(of::<TokenRing>(2).duplicating(1), 8);
+    assert_unsafe(of::<TokenRing>(2).max_duplicates(1), 8);
 }
 
 fn lamport_with(size: u32, switches: &[lamport::VariantId]) -> Check<Lamport> {
-    Check::with(size, variants(switches))
+    Check::with_protocol_config(size, variants(switches))
 }
 
 #[test]
@@ -147,12 +151,12 @@ fn l7_lamport_is_safe_live_and_in_order_on_fifo_links() {
     for switches in
         [&[][..], &[lamport::VariantId::AnyMessage], &[lamport::VariantId::SuppressedReplies]]
     {
-        assert_sound(lamport_with(3, switches).entries([2, 1, 0]).fifo());
+        assert_sound(lamport_with(3, switches).request_limits([2, 1, 0]).fifo());
         let check = lamport_with(3, switches).fifo();
         safe_and_live(check).always(RequestOrder::new()).run().assert_holds();
     }
     let context =
-        lamport_with(2, &[]).fifo().application_messages(2).stamping_application_messages();
+        lamport_with(2, &[]).fifo().max_application_messages(2).timestamping_application_messages();
     safe_and_live(context).always(RequestOrder::new()).run().assert_holds();
 }
 
@@ -160,14 +164,14 @@ fn l7_lamport_is_safe_live_and_in_order_on_fifo_links() {
 /// clock. The next test checks that messages without a clock violate the order.
 #[test]
 fn l7_lamport_keeps_order_with_stamped_application_messages() {
-    let context = lamport_with(3, &[]).entries([1, 1, 0]).fifo().application_messages(2);
-    let report = context.stamping_application_messages().always(RequestOrder::new()).run();
+    let context = lamport_with(3, &[]).request_limits([1, 1, 0]).fifo().max_application_messages(2);
+    let report = context.timestamping_application_messages().always(RequestOrder::new()).run();
     report.assert_holds();
 }
 
 #[test]
 fn l8_lamport_loses_order_with_unstamped_application_messages() {
-    let check = lamport_with(3, &[]).entries([1, 1, 0]).fifo().application_messages(2);
+    let check = lamport_with(3, &[]).request_limits([1, 1, 0]).fifo().max_application_messages(2);
     let report = check.always(MutualExclusion::new()).always(RequestOrder::new()).run();
     violated(&report, "order", 9);
     holds(&report, "mutual-exclusion");
@@ -183,7 +187,7 @@ fn ricart_agrawala_with(
 #[test]
 fn r1_ids_as_stamps_are_safe_for_two_with_fifo() {
     let ids = [ricart_agrawala::VariantId::IdsAsStamps];
-    assert_sound(ricart_agrawala_with(2, &ids).entries(2).fifo());
+    assert_sound(ricart_agrawala_with(2, &ids).request_limits(2).fifo());
     assert_unsafe(ricart_agrawala_with(2, &ids), 6);
 }
 
@@ -204,16 +208,16 @@ fn r5_a_clock_that_ignores_requests_is_unsafe() {
     // of its receiver.
     let switches =
         [ricart_agrawala::VariantId::NoClockOnRequest, ricart_agrawala::VariantId::UnstampedReply];
-    assert_unsafe(ricart_agrawala_with(2, &switches).entries(2), 6);
-    let two = ricart_agrawala_with(2, &switches).entries(2).fifo();
+    assert_unsafe(ricart_agrawala_with(2, &switches).request_limits(2), 6);
+    let two = ricart_agrawala_with(2, &switches).request_limits(2).fifo();
     holds(&safe_and_live(two).run(), "mutual-exclusion");
-    assert_unsafe(ricart_agrawala_with(3, &switches).entries([2, 1, 1]).fifo(), 10);
+    assert_unsafe(ricart_agrawala_with(3, &switches).request_limits([2, 1, 1]).fifo(), 10);
 }
 
 #[test]
 fn r6_stamped_reply_keeps_order_and_unstamped_loses_it() {
     let unstamped = ricart_agrawala_with(3, &[ricart_agrawala::VariantId::UnstampedReply]);
-    let unstamped = unstamped.entries([2, 1, 1]).fifo();
+    let unstamped = unstamped.request_limits([2, 1, 1]).fifo();
     let report = safe_and_live(unstamped).always(RequestOrder::new()).run();
     violated(&report, "order", 14);
     holds(&report, "mutual-exclusion");
@@ -221,7 +225,7 @@ fn r6_stamped_reply_keeps_order_and_unstamped_loses_it() {
     for (entries, order) in
         [([2, 1, 1], channel::Fifo), ([2, 2, 1], channel::Fifo), ([2, 1, 1], channel::Reordered)]
     {
-        let stamped = ricart_agrawala_with(3, &[]).entries(entries).channel_order(order);
+        let stamped = ricart_agrawala_with(3, &[]).request_limits(entries).channel_order(order);
         stamped.always(RequestOrder::new()).run().assert_holds();
     }
 }
@@ -232,7 +236,7 @@ fn r6_stamped_reply_keeps_order_and_unstamped_loses_it() {
 #[test]
 fn r6_stamped_reply_does_not_stamp_application_messages() {
     for (size, steps) in [(2, 7), (3, 9)] {
-        let check = ricart_agrawala_with(size, &[]).fifo().application_messages(1);
+        let check = ricart_agrawala_with(size, &[]).fifo().max_application_messages(1);
         violated(&check.always(RequestOrder::new()).run(), "order", steps);
     }
 }
@@ -240,15 +244,15 @@ fn r6_stamped_reply_does_not_stamp_application_messages() {
 #[test]
 fn r7_a_bare_counter_counts_a_duplicated_reply() {
     let bare = [ricart_agrawala::VariantId::BareCounter];
-    assert_unsafe(ricart_agrawala_with(2, &bare).entries(2).duplicating(1).fifo(), 10);
-    assert_unsafe(ricart_agrawala_with(3, &bare).duplicating(1).fifo(), 10);
+    assert_unsafe(ricart_agrawala_with(2, &bare).request_limits(2).max_duplicates(1).fifo(), 10);
+    assert_unsafe(ricart_agrawala_with(3, &bare).max_duplicates(1).fifo(), 10);
 }
 
 #[test]
 fn r8_an_untagged_reply_serves_the_next_request() {
     let untagged = ricart_agrawala_with(2, &[ricart_agrawala::VariantId::UntaggedReply]);
-    assert_unsafe(untagged.entries(2).duplicating(1), 10);
-    assert_sound(ricart_agrawala_with(2, &[]).entries(2).duplicating(2));
+    assert_unsafe(untagged.request_limits(2).max_duplicates(1), 10);
+    assert_sound(ricart_agrawala_with(2, &[]).request_limits(2).max_duplicates(2));
 }
 
 fn maekawa_with(
@@ -282,6 +286,6 @@ fn m3_maekawa_as_of_1985_deadlocks_on_the_grid() {
 #[test]
 fn m4_corrected_maekawa_is_live_but_loses_order() {
     assert_sound(maekawa_with(QuorumKind::Pairs, 3, &[]));
-    let check = maekawa_with(QuorumKind::Pairs, 3, &[]).entries([2, 1, 1]);
+    let check = maekawa_with(QuorumKind::Pairs, 3, &[]).request_limits([2, 1, 1]);
     violated(&check.always(RequestOrder::new()).run(), "order", 16);
 }

@@ -2,7 +2,7 @@
 //! equal those of the independent model in `tests/independent`. Variants with a known mistake
 //! violate a property.
 
-use tenure_check::Report;
+use tenure_check::CheckReport;
 use tenure_core::{ChannelOrder, Property};
 
 use crate::agreement_case::AgreementCase;
@@ -15,7 +15,7 @@ fn case<'a>(times: &'a [u32], variants: &'a [&'a str]) -> AgreementCase<'a> {
     AgreementCase { name: "causal-broadcast", times, variants, order, duplicates: 0 }
 }
 
-fn with_duplicate(times: &[u32]) -> Report {
+fn with_duplicate(times: &[u32]) -> CheckReport {
     AgreementCase { duplicates: 1, ..case(times, &[]) }.judged()
 }
 

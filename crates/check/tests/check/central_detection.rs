@@ -62,7 +62,7 @@ fn numbered_tables_show_no_phantom() {
 #[test]
 fn late_reports_show_a_phantom() {
     let reports = case(&[1, 1, 0], &["reports"]);
-    assert_eq!(reports.steps_to_violation(Property::NoPhantom), 17);
+    assert_eq!(reports.steps_to_violation(Property::NoPhantomDeadlock), 17);
 }
 
 #[test]

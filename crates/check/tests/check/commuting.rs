@@ -2,10 +2,10 @@
 //! the reduction visits fewer states than a search without it, and leads to the same judgements.
 
 use tenure_algorithms::Variants;
-use tenure_algorithms::catalogue::{self, AlgorithmVisitor, MUTEXES, Parameters, SumMember};
+use tenure_algorithms::catalogue::{self, AlgorithmVisitor, MUTEXES, Parameters, SumTypeMember};
 use tenure_algorithms::mutex::RicartAgrawala;
 use tenure_algorithms::mutex::ricart_agrawala::VariantId;
-use tenure_check::{Check, CheckConfig, CheckError, Report};
+use tenure_check::{Check, CheckConfig, CheckError, CheckReport};
 use tenure_core::monitors::{Fencing, LocalMutualExclusion, MessageBudget, MutualExclusion};
 use tenure_core::{Agreement, Algorithm, ChannelOrder, DetectorClass, Election, Mutex, Timing};
 
@@ -17,7 +17,7 @@ const MAX_STATES: u64 = 5_000;
 
 /// Results of one check: the first without the reduction by commuting deliveries, the second with
 /// this reduction.
-type Pair = [Result<Report, CheckError>; 2];
+type Pair = [Result<CheckReport, CheckError>; 2];
 
 /// Scope in which a lock is checked.
 ///
@@ -38,22 +38,22 @@ impl Case {
         self,
         protocol: &P::Config,
         is_commuting: bool,
-    ) -> Result<Report, CheckError> {
+    ) -> Result<CheckReport, CheckError> {
         let card = P::card(protocol, self.size);
         let config = CheckConfig::new(&card.name, card.service, self.size);
         let mut check = Check::<P>::for_algorithm(protocol.clone(), config)
             .channel_order(self.order.unwrap_or(card.order))
-            .entries(self.entries)
+            .request_limits(self.entries)
             .threads(1)
             .max_states(self.max_states);
         check = match card.conflict_graph() {
             Some(graph) => check.always(LocalMutualExclusion::with_conflicts(graph.clone())),
-            None => check.always(MutualExclusion::at_most(card.most_inside())),
+            None => check.always(MutualExclusion::at_most(card.max_inside())),
         };
         if let Some(budget) = MessageBudget::from_cost(&card.messages) {
             check = check.always_and_at_end(budget);
         }
-        check = check.always(Fencing::new()).starvation_free().deadlock_free();
+        check = check.always(Fencing::new()).check_starvation_freedom().check_deadlock_freedom();
         if is_commuting {
             check.reducing_by_commuting_deliveries().try_run()
         } else {
@@ -64,7 +64,7 @@ impl Case {
     /// Checks the lock without variants and with each of its variants. Performs each check without
     /// and with the reduction. Returns one pair of reports per check.
     fn compare(self, name: &str) -> Vec<Pair> {
-        let plain = Parameters::plain(self.size);
+        let plain = Parameters::with_defaults(self.size);
         let Ok(card) = catalogue::card(name, &plain) else { return Vec::new() };
         let variants = card.variants.iter().map(|variant| vec![variant.name.to_string()]);
         let mut reports = Vec::new();
@@ -136,12 +136,12 @@ fn keeps_judgements_of_all_locks() {
     assert_judgements_kept(1);
 }
 
-fn ricart_agrawala(size: u32, switch: Option<VariantId>, is_commuting: bool) -> Report {
+fn ricart_agrawala(size: u32, switch: Option<VariantId>, is_commuting: bool) -> CheckReport {
     let order = Some(ChannelOrder::Reordered);
     let case = Case { size, entries: 1, order, max_states: u64::MAX };
     let variants = switch.map_or(Variants::none(), |switch| Variants::none().with(switch));
-    let config = RicartAgrawala::sum_config(variants);
-    let report = case.check::<<RicartAgrawala as SumMember>::Sum>(&config, is_commuting);
+    let config = RicartAgrawala::to_sum_type_config(variants);
+    let report = case.check::<<RicartAgrawala as SumTypeMember>::Sum>(&config, is_commuting);
     report.expect("no handler panics")
 }
 

@@ -3,44 +3,39 @@
 //! controls, in which mutual exclusion is violated. In the first, an entry does not expire. In the
 //! second, the leader grants the lock again before the entry expires.
 
-use tenure_algorithms::compose::{Coordinated, MutexOnly, coordinated};
-use tenure_algorithms::election::{Raft, raft};
-use tenure_algorithms::mutex::ExpiringEntryDurations;
-use tenure_check::Report;
+use tenure_algorithms::compose::{CoordinatedLock, MutexOnly, coordinated};
+use tenure_algorithms::election::{RaftElection, raft};
+use tenure_algorithms::mutex::LeaseDurations;
+use tenure_check::CheckReport;
 use tenure_core::monitors::MutualExclusion;
-use tenure_core::{Delay, ProcessId, TICKS_PER_UNIT};
+use tenure_core::{Delay, ProcessId, TICKS_PER_TIME_UNIT};
 
 use crate::by_service::with;
 use crate::catalogue::violates;
 
-type Lock = MutexOnly<Coordinated<Raft>>;
+type Lock = MutexOnly<CoordinatedLock<RaftElection>>;
 
 /// Returns durations that are just long enough for mutual exclusion if messages take no time. The
 /// lease is longer than the renewal interval, and the reservation is longer than the lease.
-fn times() -> ExpiringEntryDurations {
-    let [lease, expiry, renewal] = [2, 3, 1].map(Delay::units);
-    ExpiringEntryDurations {
-        lease,
-        reservation: expiry,
-        renewal_interval: renewal,
-        request_modulus: 1,
-    }
+fn times() -> LeaseDurations {
+    let [lease, expiry, renewal] = [2, 3, 1].map(Delay::time_units);
+    LeaseDurations { lease, reservation: expiry, renewal_interval: renewal, request_modulus: 1 }
 }
 
 /// Checks three processes. A partition separates P1 from P2 and P3. The partition may begin at any
 /// moment, and does not end. Each side then suspects the other side.
-fn partitioned(times: Option<ExpiringEntryDurations>, entries: [u32; 3]) -> Report {
+fn partitioned(times: Option<LeaseDurations>, entries: [u32; 3]) -> CheckReport {
     let election = raft::Config {
-        election_timeout: Delay::between_units(3, 4),
-        heartbeat_interval: Delay::units(1),
-        lease_duration: Delay::units(1),
+        election_timeout: Delay::between_time_units(3, 4),
+        heartbeat_interval: Delay::time_units(1),
+        lease_duration: Delay::time_units(1),
         heartbeat_modulus: 1,
-        ..raft::Config::plain(3, TICKS_PER_UNIT)
+        ..raft::Config::with_defaults(3, TICKS_PER_TIME_UNIT)
     };
     let config = coordinated::Config { election, entry_durations: times };
-    let check = with::<Lock>(3, config).entries(entries).initiators([]);
+    let check = with::<Lock>(3, config).request_limits(entries).initiators([]);
     let check =
-        check.fifo().detecting_failures().term_max(2).in_flight_per_link(2).synchronous(0..=0);
+        check.fifo().detecting_failures().max_term(2).in_flight_per_link(2).synchronous(0..=0);
     check.partitioning([ProcessId(0)]).always(MutualExclusion::new()).run()
 }
 
@@ -54,7 +49,7 @@ fn partition_keeps_mutual_exclusion_with_accurate_clocks() {
 /// too early.
 #[test]
 fn missing_entry_expiry_is_unsafe() {
-    let at_once = ExpiringEntryDurations { reservation: Delay::units(0), ..times() };
+    let at_once = LeaseDurations { reservation: Delay::time_units(0), ..times() };
     for times in [None, Some(at_once)] {
         violates(&partitioned(times, [1, 1, 0]), "mutual-exclusion");
     }

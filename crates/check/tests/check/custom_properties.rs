@@ -7,37 +7,38 @@ use std::num::NonZeroU32;
 use tenure_algorithms::Variants;
 use tenure_algorithms::election::{Bully, ChangRoberts, bully, chang_roberts};
 use tenure_algorithms::mutex::{Central, KMutex, central, k_mutex};
-use tenure_check::{Check, Checkable, Fairness, Judgement, Report, ViolationKind};
+use tenure_check::{Check, CheckReport, Checkable, Fairness, Judgement, ViolationKind};
 use tenure_core::monitors::{Bypass, Fencing, LeaderScope, MutualExclusion, OneLeader};
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{
-    Delay, Effects, Fence, Group, Never, ProcessId, Property, Protocol, Service, TICKS_PER_UNIT,
+    Delay, Effects, Fence, Group, Never, ProcessId, Property, Protocol, Service,
+    TICKS_PER_TIME_UNIT,
 };
-use tenure_trace::property::{ExpressionProperty, PropertyForm, Vocabulary};
+use tenure_trace::property::{ExpressionProperty, TemporalOperator, Vocabulary};
 
 use crate::by_service::{of, with};
 use crate::elections::ranks;
 use crate::symmetry::{Manner, QueueCoordinator};
 use crate::textbook::{Mistake, Textbook};
 
-fn own(form: PropertyForm, text: &str, size: u32, service: Service) -> ExpressionProperty {
+fn own(form: TemporalOperator, text: &str, size: u32, service: Service) -> ExpressionProperty {
     let vocabulary = Vocabulary { messages: None, ..Vocabulary::new(size, service) };
     ExpressionProperty::parse(form, text, &vocabulary).unwrap_or_else(|error| panic!("{error}"))
 }
 
-fn lock(form: PropertyForm, text: &str, size: u32) -> ExpressionProperty {
+fn lock(form: TemporalOperator, text: &str, size: u32) -> ExpressionProperty {
     own(form, text, size, Service::Mutex)
 }
 
-fn election(form: PropertyForm, text: &str, size: u32) -> ExpressionProperty {
+fn election(form: TemporalOperator, text: &str, size: u32) -> ExpressionProperty {
     own(form, text, size, Service::Election)
 }
 
 /// Returns the judgement of the only property of a report. If the property is violated, also
 /// returns the length of the counterexample.
-fn result(report: &Report) -> (Judgement, Option<usize>) {
+fn result(report: &CheckReport) -> (Judgement, Option<usize>) {
     assert_eq!(report.properties.len(), 1, "{report}");
-    (report.properties[0].1, report.shortest_counterexample().map(|found| found.length()))
+    (report.properties[0].1, report.shortest_counterexample().map(|found| found.step_count()))
 }
 
 /// Asserts that a built-in monitor and an expression lead to the same result, and that both
@@ -59,12 +60,12 @@ use Judgement::{Holds, Violated};
 fn mutual_exclusion_agrees_with_monitor() {
     for (mistake, expected) in [(Mistake::None, Holds), (Mistake::NoTieBreakReply, Violated)] {
         for (form, text) in [
-            (PropertyForm::Never, "inside(p) & inside(q) & p != q"),
-            (PropertyForm::Never, "inside(P1) & inside(P2)"),
-            (PropertyForm::Always, "count(p: inside(p)) <= 1"),
-            (PropertyForm::Always, "forall p, q: inside(p) & inside(q) => p = q"),
+            (TemporalOperator::Never, "inside(p) & inside(q) & p != q"),
+            (TemporalOperator::Never, "inside(P1) & inside(P2)"),
+            (TemporalOperator::Always, "count(p: inside(p)) <= 1"),
+            (TemporalOperator::Always, "forall p, q: inside(p) & inside(q) => p = q"),
         ] {
-            let check = || Check::<Textbook>::with(2, mistake).fifo();
+            let check = || Check::<Textbook>::with_protocol_config(2, mistake).fifo();
             let monitor = |check: Check<Textbook>| check.always(MutualExclusion::new());
             agree(check, monitor, lock(form, text, 2), expected);
         }
@@ -74,13 +75,13 @@ fn mutual_exclusion_agrees_with_monitor() {
 #[test]
 fn bounded_admission_agrees_with_monitor() {
     for (most, expected) in [(2, Holds), (1, Violated)] {
-        let config = || k_mutex::Config::with_most_inside(NonZeroU32::new(2).unwrap());
+        let config = || k_mutex::Config::with_max_inside(NonZeroU32::new(2).unwrap());
         let text = format!("count(p: inside(p)) <= {most}");
         let monitor = |check: Check<_>| check.always(MutualExclusion::at_most(most));
         agree(
             || with::<KMutex>(3, config()),
             monitor,
-            lock(PropertyForm::Always, &text, 3),
+            lock(TemporalOperator::Always, &text, 3),
             expected,
         );
     }
@@ -89,8 +90,8 @@ fn bounded_admission_agrees_with_monitor() {
 #[test]
 fn bypass_of_zero_agrees_with_monitor() {
     for (entries, expected) in [([1, 0, 0], Holds), ([1, 1, 0], Violated)] {
-        let property = lock(PropertyForm::Never, "enters(q) & waiting(p) & p != q", 3);
-        let check = || of::<Central>(3).entries(entries);
+        let property = lock(TemporalOperator::Never, "enters(q) & waiting(p) & p != q", 3);
+        let check = || of::<Central>(3).request_limits(entries);
         agree(check, |check| check.always(Bypass::at_most(0)), property, expected);
     }
 }
@@ -99,8 +100,8 @@ fn bypass_of_zero_agrees_with_monitor() {
 fn fencing_agrees_with_monitor() {
     let text = "enters(p) & p != q & fence(p) <= fence(q)";
     for (mistake, expected) in [(Mistake::None, Holds), (Mistake::NoTieBreakReply, Violated)] {
-        let check = || Check::<Textbook>::with(2, mistake).fifo();
-        let property = lock(PropertyForm::Never, text, 2);
+        let check = || Check::<Textbook>::with_protocol_config(2, mistake).fifo();
+        let property = lock(TemporalOperator::Never, text, 2);
         agree(check, |check| check.always(Fencing::new()), property, expected);
     }
 }
@@ -110,14 +111,14 @@ fn starvation_and_deadlock_freedom_agree_with_search() {
     let starvation = "waiting(p) ~> inside(p)";
     let deadlock = "waiting(p) ~> exists q: enters(q)";
     for (mistake, expected) in [(Mistake::None, Holds), (Mistake::NoTieBreakDefer, Violated)] {
-        let check = || Check::<Textbook>::with(2, mistake).fifo();
-        let property = lock(PropertyForm::LeadsTo, starvation, 2);
-        agree(check, Check::starvation_free, property, expected);
-        let property = lock(PropertyForm::LeadsTo, deadlock, 2);
-        agree(check, Check::deadlock_free, property, expected);
+        let check = || Check::<Textbook>::with_protocol_config(2, mistake).fifo();
+        let property = lock(TemporalOperator::LeadsTo, starvation, 2);
+        agree(check, Check::check_starvation_freedom, property, expected);
+        let property = lock(TemporalOperator::LeadsTo, deadlock, 2);
+        agree(check, Check::check_deadlock_freedom, property, expected);
     }
-    let property = lock(PropertyForm::LeadsTo, starvation, 3);
-    agree(|| of::<Central>(3), Check::starvation_free, property, Holds);
+    let property = lock(TemporalOperator::LeadsTo, starvation, 3);
+    agree(|| of::<Central>(3), Check::check_starvation_freedom, property, Holds);
 }
 
 #[test]
@@ -129,48 +130,53 @@ fn elections_agree_with_monitors() {
     let ids = [3, 1, 2];
     for (text, scope) in [(leaders, LeaderScope::Overall), (per_term, LeaderScope::PerTerm)] {
         let ring = || with::<ChangRoberts>(3, rings(&ids)).fifo();
-        let property = election(PropertyForm::Never, text, 3);
+        let property = election(TemporalOperator::Never, text, 3);
         agree(ring, |it| it.always(OneLeader::new(scope)), property, Holds);
     }
     // Each side of a partition elects its own leader.
     let bully = || {
-        let check = with::<Bully>(2, bully::Config::plain(2, TICKS_PER_UNIT)).detecting_failures();
+        let check = with::<Bully>(2, bully::Config::with_defaults(2, TICKS_PER_TIME_UNIT))
+            .detecting_failures();
         check.partitioning([ProcessId(0)])
     };
-    let property = election(PropertyForm::Never, leaders, 2);
+    let property = election(TemporalOperator::Never, leaders, 2);
     agree(bully, |it| it.always(OneLeader::new(LeaderScope::Overall)), property, Violated);
     let fifo = || with::<ChangRoberts>(3, rings(&ids)).fifo();
     assert_eq!(
-        fifo().custom_property(election(PropertyForm::LeadsTo, told, 3)).run().judgement(),
+        fifo().custom_property(election(TemporalOperator::LeadsTo, told, 3)).run().judgement(),
         Holds
     );
-    let lossy = || fifo().losing(1);
-    let report = lossy().custom_property(election(PropertyForm::LeadsTo, told, 3)).run();
-    assert_eq!(report.judgement(), lossy().requiring_progress().run().judgement());
+    let lossy = || fifo().max_losses(1);
+    let report = lossy().custom_property(election(TemporalOperator::LeadsTo, told, 3)).run();
+    assert_eq!(report.judgement(), lossy().check_progress().run().judgement());
     assert_eq!(report.judgement(), Violated);
 }
 
 #[test]
 fn states_and_messages_are_read() {
-    let check = || Check::<Textbook>::of(2).fifo();
+    let check = || Check::<Textbook>::new(2).fifo();
     let judged = |form, text| check().custom_property(lock(form, text, 2)).run();
     let holds = [
-        (PropertyForm::Always, "inside(p) => state(p).phase = Inside"),
-        (PropertyForm::Always, "waiting(p) = (state(p).phase = Waiting)"),
-        (PropertyForm::Never, "in_flight(request, p, q) > 1"),
-        (PropertyForm::Always, "sent(reply, p, q) => state(q).phase = Waiting"),
-        (PropertyForm::Never, "p in state(p).phase.awaited"),
-        (PropertyForm::Always, "state(p).phase = Idle => !inside(p)"),
+        (TemporalOperator::Always, "inside(p) => state(p).phase = Inside"),
+        (TemporalOperator::Always, "waiting(p) = (state(p).phase = Waiting)"),
+        (TemporalOperator::Never, "in_flight(request, p, q) > 1"),
+        (TemporalOperator::Always, "sent(reply, p, q) => state(q).phase = Waiting"),
+        (TemporalOperator::Never, "p in state(p).phase.awaited"),
+        (TemporalOperator::Always, "state(p).phase = Idle => !inside(p)"),
     ];
     for (form, text) in holds {
         judged(form, text).assert_holds();
     }
     let violated = [
-        (PropertyForm::Never, "state(p).clock > 0", 1),
-        (PropertyForm::Never, "in_flight(request)", 1),
-        (PropertyForm::Never, "sent(reply)", 2),
-        (PropertyForm::Never, "q in state(p).phase.awaited", 1),
-        (PropertyForm::Never, "state(p).deferred = Deferred | exists q: q in state(p).deferred", 3),
+        (TemporalOperator::Never, "state(p).clock > 0", 1),
+        (TemporalOperator::Never, "in_flight(request)", 1),
+        (TemporalOperator::Never, "sent(reply)", 2),
+        (TemporalOperator::Never, "q in state(p).phase.awaited", 1),
+        (
+            TemporalOperator::Never,
+            "state(p).deferred = Deferred | exists q: q in state(p).deferred",
+            3,
+        ),
     ];
     for (form, text, steps) in violated {
         assert_eq!(result(&judged(form, text)), (Violated, Some(steps)), "{text}");
@@ -179,18 +185,18 @@ fn states_and_messages_are_read() {
 
 #[test]
 fn initial_state_is_judged() {
-    let report = Check::<Textbook>::of(2)
-        .custom_property(lock(PropertyForm::Always, "waiting(P2)", 2))
+    let report = Check::<Textbook>::new(2)
+        .custom_property(lock(TemporalOperator::Always, "waiting(P2)", 2))
         .run();
     let found = report.shortest_counterexample().expect("no process waits first");
-    assert_eq!((found.length(), found.kind), (0, ViolationKind::Step));
+    assert_eq!((found.step_count(), found.kind), (0, ViolationKind::Step));
     assert_eq!(found.explanation, "waiting(P2) is false here");
 }
 
 #[test]
 fn counterexample_names_property_and_values() {
-    let check = Check::<Textbook>::with(2, Mistake::NoTieBreakReply).fifo();
-    let property = lock(PropertyForm::Never, "inside(p) & inside(q) & p != q", 2);
+    let check = Check::<Textbook>::with_protocol_config(2, Mistake::NoTieBreakReply).fifo();
+    let property = lock(TemporalOperator::Never, "inside(p) & inside(q) & p != q", 2);
     let report = check.custom_property(property).run();
     let found = report.shortest_counterexample().expect("both enter");
     let name = "never inside(p) & inside(q) & p != q";
@@ -202,13 +208,13 @@ fn counterexample_names_property_and_values() {
 
 #[test]
 fn fairness_decides_liveness() {
-    let property = || lock(PropertyForm::LeadsTo, "waiting(p) ~> inside(p)", 2);
+    let property = || lock(TemporalOperator::LeadsTo, "waiting(p) ~> inside(p)", 2);
     let judged =
-        |fairness| Check::<Textbook>::of(2).custom_property(property()).fairness(fairness).run();
+        |fairness| Check::<Textbook>::new(2).custom_property(property()).fairness(fairness).run();
     let none = judged(Fairness::None);
     assert_eq!(none.judgement(), Violated);
     let found = none.shortest_counterexample().expect("the run stops");
-    assert_eq!((found.length(), found.kind), (1, ViolationKind::End));
+    assert_eq!((found.step_count(), found.kind), (1, ViolationKind::End));
     judged(Fairness::Weak).assert_holds();
     judged(Fairness::Strong).assert_holds();
 }
@@ -242,7 +248,7 @@ impl Protocol for Toggling {
 
     fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) {
         match command {
-            Command::Enter => fx.set_timer(Alarm::Toggle, Delay::units(1)),
+            Command::Enter => fx.set_timer(Alarm::Toggle, Delay::time_units(1)),
             Command::Exit => fx.emit(Event::Exited),
         }
     }
@@ -256,10 +262,10 @@ impl Protocol for Toggling {
             Alarm::Toggle => {
                 self.is_armed = !self.is_armed;
                 match self.is_armed {
-                    true => fx.set_timer(Alarm::Enter, Delay::units(1)),
+                    true => fx.set_timer(Alarm::Enter, Delay::time_units(1)),
                     false => fx.cancel_timer(Alarm::Enter),
                 }
-                fx.set_timer(Alarm::Toggle, Delay::units(1));
+                fx.set_timer(Alarm::Toggle, Delay::time_units(1));
             }
             Alarm::Enter => {
                 fx.cancel_timer(Alarm::Toggle);
@@ -274,15 +280,16 @@ impl Protocol for Toggling {
 #[test]
 fn strong_fairness_takes_steps_that_weak_fairness_may_skip() {
     let judged = |fairness| {
-        let property = lock(PropertyForm::LeadsTo, "waiting(p) ~> inside(p)", 1);
-        Check::<Toggling>::of(1).custom_property(property).fairness(fairness).run()
+        let property = lock(TemporalOperator::LeadsTo, "waiting(p) ~> inside(p)", 1);
+        Check::<Toggling>::new(1).custom_property(property).fairness(fairness).run()
     };
     let weak = judged(Fairness::Weak);
     let found = weak.shortest_counterexample().expect("the timer is always cancelled");
     assert_eq!(found.kind, ViolationKind::Starvation);
     assert!(found.run.repeats_from.is_some());
     judged(Fairness::Strong).assert_holds();
-    let built_in = Check::<Toggling>::of(1).starvation_free().fairness(Fairness::Strong).run();
+    let built_in =
+        Check::<Toggling>::new(1).check_starvation_freedom().fairness(Fairness::Strong).run();
     built_in.assert_holds();
 }
 
@@ -290,11 +297,12 @@ fn strong_fairness_takes_steps_that_weak_fairness_may_skip() {
 /// has no steps, no cycle and no diagram.
 #[test]
 fn run_that_may_stay_in_initial_state_is_explained() {
-    let property = lock(PropertyForm::Eventually, "inside(p)", 2);
-    let report = Check::<Textbook>::with(2, Mistake::None).custom_property(property).run();
+    let property = lock(TemporalOperator::Eventually, "inside(p)", 2);
+    let report =
+        Check::<Textbook>::with_protocol_config(2, Mistake::None).custom_property(property).run();
     let found = report.shortest_counterexample().unwrap_or_else(|| panic!("{report}"));
     let (kind, repeats) = (found.kind, found.run.repeats_from);
-    assert_eq!((kind, repeats, found.length()), (ViolationKind::End, None, 0), "{found}");
+    assert_eq!((kind, repeats, found.step_count()), (ViolationKind::End, None, 0), "{found}");
     let expected = "eventually inside(p) violated after 0 steps (end): inside(p) does not happen \
                     for p = P1: the run may stay in this state, as requests, faults and \
                     recoveries need not happen\n";
@@ -309,18 +317,20 @@ fn run_that_may_stay_in_initial_state_is_explained() {
 fn symmetry_is_off_for_named_processes() {
     let clients = [ProcessId(1), ProcessId(2)];
     let plain = || {
-        let check = Check::<QueueCoordinator>::with(3, Manner::Fair).entries([0, 1, 1]).crashing(1);
-        check.crashing_while(tenure_check::UserPhase::Idle)
+        let check = Check::<QueueCoordinator>::with_protocol_config(3, Manner::Fair)
+            .request_limits([0, 1, 1])
+            .max_crashes(1);
+        check.crashing_only_in(tenure_check::UserPhase::Idle)
     };
-    let symmetric = || plain().symmetric_in(clients);
+    let symmetric = || plain().reducing_by_symmetry(clients);
     let mirrored = ["crashed(P3) & sent(grant, P1, P2)", "crashed(P2) & sent(grant, P1, P3)"];
     let results = mirrored.map(|text| {
-        let report = symmetric().custom_property(lock(PropertyForm::Never, text, 3)).run();
+        let report = symmetric().custom_property(lock(TemporalOperator::Never, text, 3)).run();
         assert!(!report.reduced, "{text}");
         result(&report)
     });
     assert_eq!(results, [(Violated, Some(3)); 2]);
-    let count = || lock(PropertyForm::Always, "count(p: inside(p)) <= 1", 3);
+    let count = || lock(TemporalOperator::Always, "count(p: inside(p)) <= 1", 3);
     let reduced = symmetric().custom_property(count()).run();
     let plain = plain().custom_property(count()).run();
     assert!(reduced.reduced && reduced.states < plain.states);
@@ -334,7 +344,7 @@ fn ample_sets_are_off_for_own_properties() {
     // With ample sets, one message is delivered while the others wait, so the two messages are
     // never in flight together.
     let property =
-        election(PropertyForm::Never, "in_flight(election, P1) & in_flight(election, P2)", 3);
+        election(TemporalOperator::Never, "in_flight(election, P1) & in_flight(election, P2)", 3);
     let reduced = check().reducing_by_ample_sets().custom_property(property.clone()).run();
     let plain = check().custom_property(property).run();
     assert_eq!((reduced.judgement(), reduced.states), (plain.judgement(), plain.states));
@@ -344,19 +354,20 @@ fn ample_sets_are_off_for_own_properties() {
 
 #[test]
 fn timestamps_are_not_shifted_for_numbers_of_states() {
-    let property = lock(PropertyForm::Never, "state(p).clock > 4", 2);
-    let check = || Check::<Textbook>::of(2).entries(3).fifo().shifting_timestamps();
+    let property = lock(TemporalOperator::Never, "state(p).clock > 4", 2);
+    let check =
+        || Check::<Textbook>::new(2).request_limits(3).fifo().reducing_by_timestamp_shifts();
     let report = check().custom_property(property).run();
     assert_eq!(report.judgement(), Violated);
     assert!(!report.reduced);
     let report =
-        check().custom_property(lock(PropertyForm::Never, "inside(P1) & inside(P2)", 2)).run();
+        check().custom_property(lock(TemporalOperator::Never, "inside(P1) & inside(P2)", 2)).run();
     assert!(report.holds() && report.reduced);
 }
 
 #[test]
 fn rejects_too_many_bindings() {
-    let property = lock(PropertyForm::LeadsTo, "waiting(p) & waiting(q) ~> inside(r)", 4);
+    let property = lock(TemporalOperator::LeadsTo, "waiting(p) & waiting(q) ~> inside(r)", 4);
     let error = of::<Central>(4).custom_property(property).try_run().expect_err("64 bindings");
     assert!(error.to_string().starts_with("too many values of the free variables"), "{error}");
 }
@@ -365,7 +376,7 @@ fn rejects_too_many_bindings() {
 fn variants_of_central_are_judged_by_expressions() {
     let variants = Variants::none().with(central::VariantId::UntaggedGrant);
     let config = || central::Config { variants, ..central::Config::default() };
-    let check = || with::<Central>(3, config()).entries([0, 2, 2]).duplicating(1);
-    let property = lock(PropertyForm::Never, "inside(p) & inside(q) & p != q", 3);
+    let check = || with::<Central>(3, config()).request_limits([0, 2, 2]).max_duplicates(1);
+    let property = lock(TemporalOperator::Never, "inside(p) & inside(q) & p != q", 3);
     agree(check, |check| check.always(MutualExclusion::new()), property, Violated);
 }

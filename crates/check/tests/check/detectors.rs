@@ -7,18 +7,18 @@
 use std::ops::RangeInclusive;
 
 use tenure_algorithms::compose::{WithDetector, with_detector};
-use tenure_algorithms::detector::Heartbeat;
+use tenure_algorithms::detector::AdaptiveTimeoutDetector;
 use tenure_algorithms::detector::heartbeat::{Config, Message, Timer};
 use tenure_algorithms::election::{Bully, bully};
-use tenure_algorithms::mutex::RepairedRing;
-use tenure_check::{Check, Checkable, Report, ViolationKind};
+use tenure_algorithms::mutex::FaultTolerantTokenRing;
+use tenure_check::{Check, CheckReport, Checkable, ViolationKind};
 use tenure_core::monitors::{
     BestRankLeads, LeaderAgreement, LeaderScope, MutualExclusion, OneLeader, StrongAccuracy,
     StrongCompleteness,
 };
 use tenure_core::service::detector::{Command, Event};
 use tenure_core::{
-    Algorithm, Delay, Effects, Group, ProcessId, Protocol, Rank, TICKS_PER_UNIT, Verdict,
+    Algorithm, Delay, Effects, Group, PeerVerdict, ProcessId, Protocol, Rank, TICKS_PER_TIME_UNIT,
 };
 
 use crate::by_service::variants;
@@ -33,32 +33,32 @@ const SUFFICIENT_TIMEOUT: u32 = 4;
 const SHORT_TIMEOUT: u32 = 3;
 
 fn config(timeout: u32) -> Config {
-    let timeout = Delay::units(timeout.into()).max;
+    let timeout = Delay::time_units(timeout.into()).max;
     Config {
-        period: Delay::units(2),
+        period: Delay::time_units(2),
         initial_timeout: timeout,
-        increment: TICKS_PER_UNIT,
+        increment: TICKS_PER_TIME_UNIT,
         max_timeout: timeout,
     }
 }
 
-fn complete<P>(check: Check<P>, size: u32) -> Report
+fn complete<P>(check: Check<P>, size: u32) -> CheckReport
 where
     P: Checkable<Command = Command, Event = Event>,
 {
     check.always_and_at_end(StrongCompleteness::new(size)).run()
 }
 
-pub(crate) fn accurate(check: Check<Heartbeat>) -> Report {
+pub(crate) fn accurate(check: Check<AdaptiveTimeoutDetector>) -> CheckReport {
     check.always(StrongAccuracy::new()).run()
 }
 
-fn heartbeats(size: u32, timeout: u32) -> Check<Heartbeat> {
-    Check::with(size, config(timeout)).synchronous(LATENCY)
+fn heartbeats(size: u32, timeout: u32) -> Check<AdaptiveTimeoutDetector> {
+    Check::with_protocol_config(size, config(timeout)).synchronous(LATENCY)
 }
 
-fn with_four_readings() -> Check<Heartbeat> {
-    let check = heartbeats(2, SUFFICIENT_TIMEOUT).crashing(1);
+fn with_four_readings() -> Check<AdaptiveTimeoutDetector> {
+    let check = heartbeats(2, SUFFICIENT_TIMEOUT).max_crashes(1);
     check.configure(|config| config.model.clock_readings = 4)
 }
 
@@ -67,9 +67,9 @@ fn with_four_readings() -> Check<Heartbeat> {
 #[test]
 fn sufficient_timeout_makes_detector_perfect() {
     for size in [2, 3] {
-        complete(heartbeats(size, SUFFICIENT_TIMEOUT).crashing(1), size).assert_holds();
+        complete(heartbeats(size, SUFFICIENT_TIMEOUT).max_crashes(1), size).assert_holds();
     }
-    accurate(heartbeats(2, SUFFICIENT_TIMEOUT).crashing(1)).assert_holds();
+    accurate(heartbeats(2, SUFFICIENT_TIMEOUT).max_crashes(1)).assert_holds();
     // The local clock may show any value, which can only delay a suspicion.
     accurate(with_four_readings()).assert_holds();
 }
@@ -93,18 +93,25 @@ fn constantly_paused_process_suspects_none() {
 /// in the end.
 #[test]
 fn unbounded_timers_keep_completeness() {
-    let anytime =
-        || Check::<Heartbeat>::with(2, config(SUFFICIENT_TIMEOUT)).losing(1).in_flight_per_link(1);
-    complete(anytime().crashing(1), 2).assert_holds();
+    let anytime = || {
+        Check::<AdaptiveTimeoutDetector>::with_protocol_config(2, config(SUFFICIENT_TIMEOUT))
+            .max_losses(1)
+            .in_flight_per_link(1)
+    };
+    complete(anytime().max_crashes(1), 2).assert_holds();
     violated(&accurate(anytime()), "accuracy", 1);
 }
 
-fn bully(timeout: u32, switches: &[bully::VariantId]) -> Check<WithDetector<Heartbeat, Bully>> {
-    let plain = bully::Config::plain(2, TICKS_PER_UNIT);
+fn bully(
+    timeout: u32,
+    switches: &[bully::VariantId],
+) -> Check<WithDetector<AdaptiveTimeoutDetector, Bully>> {
+    let plain = bully::Config::with_defaults(2, TICKS_PER_TIME_UNIT);
     let inner = bully::Config { variants: variants(switches), ..plain };
     let config = with_detector::Config { detector: config(timeout), inner };
-    let check = Check::with(2, config).synchronous(LATENCY).initiators([ProcessId(0)]);
-    check.term_max_by(|node| Algorithm::highest_term(node.inner()), 3)
+    let check =
+        Check::with_protocol_config(2, config).synchronous(LATENCY).initiators([ProcessId(0)]);
+    check.max_term_of(|node| Algorithm::highest_term(node.inner()), 3)
 }
 
 /// The bully algorithm agrees on a leader if a heartbeat detector reports crashes. The module
@@ -113,9 +120,9 @@ fn bully(timeout: u32, switches: &[bully::VariantId]) -> Check<WithDetector<Hear
 #[test]
 fn bully_agrees_with_heartbeat_detector() {
     let check =
-        bully(SUFFICIENT_TIMEOUT, &[]).crashing(1).always_and_at_end(LeaderAgreement::new());
+        bully(SUFFICIENT_TIMEOUT, &[]).max_crashes(1).always_and_at_end(LeaderAgreement::new());
     let ranks: Vec<Rank> = (1..=2).map(Rank::from_id).collect();
-    let check = check.always_and_at_end(BestRankLeads::new(ranks)).requiring_progress();
+    let check = check.always_and_at_end(BestRankLeads::new(ranks)).check_progress();
     check.always(OneLeader::new(LeaderScope::Overall)).run().assert_holds();
 }
 
@@ -132,19 +139,19 @@ fn bully_with_short_timeout_has_one_leader() {
 fn bully_without_terms_disagrees_with_heartbeats() {
     let check =
         bully(SUFFICIENT_TIMEOUT, &[bully::VariantId::NoTerms, bully::VariantId::AcceptLower]);
-    let check = check.crashing(1).crashing_at([ProcessId(1)]).recovering(1);
+    let check = check.max_crashes(1).crashing_only([ProcessId(1)]).max_recoveries(1);
     violates(&check.always_and_at_end(LeaderAgreement::new()).run(), "agreement");
 }
 
-fn ring(timeout: u32) -> Check<WithDetector<Heartbeat, RepairedRing>> {
+fn ring(timeout: u32) -> Check<WithDetector<AdaptiveTimeoutDetector, FaultTolerantTokenRing>> {
     let config = with_detector::Config { detector: config(timeout), inner: Default::default() };
-    Check::with(2, config).synchronous(LATENCY)
+    Check::with_protocol_config(2, config).synchronous(LATENCY)
 }
 
 #[test]
 fn repaired_ring_is_safe_only_with_accurate_heartbeats() {
-    let right = ring(SUFFICIENT_TIMEOUT).crashing(1).always(MutualExclusion::new());
-    right.starvation_free().max_states(200_000).run().assert_holds();
+    let right = ring(SUFFICIENT_TIMEOUT).max_crashes(1).always(MutualExclusion::new());
+    right.check_starvation_freedom().max_states(200_000).run().assert_holds();
     let wrong = ring(SHORT_TIMEOUT).always(MutualExclusion::new()).max_states(200_000).run();
     violates(&wrong, "mutual-exclusion");
 }
@@ -173,17 +180,17 @@ impl Protocol for SuspicionEcho {
 
     fn on_message(&mut self, _: ProcessId, (): (), _: &mut impl Effects<Self>) {}
 
-    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
+    fn on_suspicion(&mut self, peer: ProcessId, verdict: PeerVerdict, fx: &mut impl Effects<Self>) {
         fx.emit(Event { peer, verdict });
     }
 }
 
-/// A heartbeat detector that ignores new sessions. If a peer restarts, the detector keeps its
+/// A failure detector that ignores new sessions. If a peer restarts, the detector keeps its
 /// verdict about the peer.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct SessionBlindHeartbeat(Heartbeat);
+struct SessionBlindDetector(AdaptiveTimeoutDetector);
 
-impl Protocol for SessionBlindHeartbeat {
+impl Protocol for SessionBlindDetector {
     type Config = Config;
     type Command = Command;
     type Event = Event;
@@ -192,7 +199,7 @@ impl Protocol for SessionBlindHeartbeat {
     type Stable = ();
 
     fn boot(group: Group, config: &Config, saved: Option<()>, fx: &mut impl Effects<Self>) -> Self {
-        SessionBlindHeartbeat(Heartbeat::boot(group, config, saved, &mut inside(fx)))
+        SessionBlindDetector(AdaptiveTimeoutDetector::boot(group, config, saved, &mut inside(fx)))
     }
 
     fn stable(&self) {}
@@ -210,17 +217,19 @@ impl Protocol for SessionBlindHeartbeat {
     }
 }
 
-fn inside(fx: &mut impl Effects<SessionBlindHeartbeat>) -> impl Effects<Heartbeat> {
+fn inside(fx: &mut impl Effects<SessionBlindDetector>) -> impl Effects<AdaptiveTimeoutDetector> {
     fx.child_effects(|message| message, |timer| timer, Some)
 }
 
-type Echoing = WithDetector<Either<Heartbeat, SessionBlindHeartbeat>, SuspicionEcho>;
+type Echoing = WithDetector<Either<AdaptiveTimeoutDetector, SessionBlindDetector>, SuspicionEcho>;
 
 /// Checks runs in which P2 crashes and recovers. P1 detects the new session of P2. P2 then crashes
 /// again before it sends a message.
-fn crash_after_recovery(detector: Either<Config, Config>) -> Report {
-    let check = Check::<Echoing>::with(2, with_detector::Config { detector, inner: () });
-    let check = check.synchronous(LATENCY).crashing(2).crashing_at([ProcessId(1)]).recovering(1);
+fn crash_after_recovery(detector: Either<Config, Config>) -> CheckReport {
+    let check =
+        Check::<Echoing>::with_protocol_config(2, with_detector::Config { detector, inner: () });
+    let check =
+        check.synchronous(LATENCY).max_crashes(2).crashing_only([ProcessId(1)]).max_recoveries(1);
     complete(check.configure(|config| config.model.detects_restarts = true), 2)
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tenure_algorithms::Variants;
 use tenure_algorithms::mutex::dining_philosophers::{Config, VariantId};
 use tenure_algorithms::mutex::{DiningPhilosophers, dining_philosophers};
-use tenure_check::{Judgement, Report};
+use tenure_check::{CheckReport, Judgement};
 use tenure_core::monitors::{LocalMutualExclusion, MutualExclusion};
 use tenure_core::{Graph, ProcessId};
 
@@ -33,7 +33,7 @@ pub(crate) fn graph(lists: &graphs::Graph) -> Graph {
 /// user.
 fn check(lists: &graphs::Graph, entries: &[u32]) -> ServiceCheck<DiningPhilosophers> {
     with::<DiningPhilosophers>(lists.len() as u32, Config::with_graph(graph(lists)))
-        .entries(entries)
+        .request_limits(entries)
 }
 
 /// Checks the promises of the algorithm in every schedule. Compares the numbers of states, steps
@@ -42,7 +42,7 @@ fn check(lists: &graphs::Graph, entries: &[u32]) -> ServiceCheck<DiningPhilosoph
 fn compare(lists: &graphs::Graph, entries: &[u32]) -> (u64, u64) {
     let context = format!("{lists:?}, entries {entries:?}");
     let local = LocalMutualExclusion::with_conflicts(Arc::new(graph(lists)));
-    let found = counts(check(lists, entries).always(local).starvation_free());
+    let found = counts(check(lists, entries).always(local).check_starvation_freedom());
     let sites = dining::sites(lists, entries);
     assert_eq!(found, count(sites.clone(), Unordered), "{context}");
     let found = messages(check(lists, entries));
@@ -102,13 +102,13 @@ fn processes_at_a_distance_are_inside_together() {
     check(&triangle, &[1; 3]).always(MutualExclusion::new()).run().assert_holds();
 }
 
-fn mistaken(size: u32, switch: VariantId) -> Report {
+fn mistaken(size: u32, switch: VariantId) -> CheckReport {
     let ring = Graph::ring(size);
     let local = LocalMutualExclusion::with_conflicts(Arc::new(ring.clone()));
     let variants = Variants::none().with(switch);
     let config = dining_philosophers::Config { variants, ..Config::with_graph(ring) };
     let check = with::<DiningPhilosophers>(size, config).always(local);
-    check.deadlock_free().starvation_free().run()
+    check.check_deadlock_freedom().check_starvation_freedom().run()
 }
 
 #[test]

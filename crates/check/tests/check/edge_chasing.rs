@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use tenure_algorithms::Variants;
-use tenure_algorithms::catalogue::SumMember;
+use tenure_algorithms::catalogue::SumTypeMember;
 use tenure_algorithms::compose::keyed::LockName;
 use tenure_algorithms::compose::{LockSequence, lock_sequence};
 use tenure_algorithms::mutex::edge_chasing::{Config, VariantId};
@@ -23,17 +23,18 @@ use crate::catalogue::{assert_sound, holds, safe_and_live, violated};
 use crate::survival::explored;
 
 fn check(size: u32) -> Check<EdgeChasing> {
-    Check::of(size)
+    Check::new(size)
 }
 
 fn with(size: u32, switch: VariantId) -> Check<EdgeChasing> {
-    Check::with(size, Variants::none().with(switch))
+    Check::with_protocol_config(size, Variants::none().with(switch))
 }
 
 #[test]
 fn safe_and_live_for_two_and_three_in_any_order() {
-    let two = [check(2).fifo(), check(2), check(2).entries(2).fifo()].map(explored);
-    let three = [check(3).fifo(), check(3), check(3).entries([2, 1, 1]).fifo()].map(explored);
+    let two = [check(2).fifo(), check(2), check(2).request_limits(2).fifo()].map(explored);
+    let three =
+        [check(3).fifo(), check(3), check(3).request_limits([2, 1, 1]).fifo()].map(explored);
     let known =
         ([(62, 82), (340, 873), (693, 1030)], [(1_285, 2_723), (11_875, 46_669), (3_645, 8_059)]);
     assert_eq!((two, three), known);
@@ -53,7 +54,7 @@ fn holders_deadlock_without_detection() {
 #[test]
 fn ordered_acquisition_prevents_deadlock() {
     let ordered = |size| with(size, VariantId::Ordered);
-    let checks = [ordered(2), ordered(2).entries(2), ordered(3)];
+    let checks = [ordered(2), ordered(2).request_limits(2), ordered(3)];
     assert_eq!(checks.map(explored), [(33, 46), (270, 513), (215, 406)]);
 }
 
@@ -61,7 +62,9 @@ fn ordered_acquisition_prevents_deadlock() {
 /// selects, a manager ignores the fences of other locks, and the fences of a process can decrease.
 #[test]
 fn separate_fence_counters_can_decrease() {
-    let check = |variants| Check::<EdgeChasing>::with(3, variants).entries([2, 1, 1]);
+    let check = |variants| {
+        Check::<EdgeChasing>::with_protocol_config(3, variants).request_limits([2, 1, 1])
+    };
     let report = check(Variants::none().with(VariantId::CountsAlone)).always(Fencing::new()).run();
     violated(&report, "fencing", 12);
 }
@@ -71,7 +74,7 @@ fn separate_fence_counters_can_decrease() {
 /// attempt that is in no deadlock. The process then makes a third attempt.
 #[test]
 fn unnumbered_aborts_need_fifo_links() {
-    let within = |check: Check<EdgeChasing>| check.term_max_by(EdgeChasing::attempt_count, 2);
+    let within = |check: Check<EdgeChasing>| check.max_term_of(EdgeChasing::attempt_count, 2);
     for make in [|| check(2), || check(2).fifo(), || check(3).fifo(), || check(3)] {
         assert_eq!(explored(make()), explored(within(make())));
     }
@@ -83,21 +86,21 @@ fn unnumbered_aborts_need_fifo_links() {
 
 #[test]
 fn tolerates_duplication() {
-    explored(check(2).duplicating(1));
-    explored(check(2).entries(2).fifo().duplicating(1));
+    explored(check(2).max_duplicates(1));
+    explored(check(2).request_limits(2).fifo().max_duplicates(1));
 }
 
 #[test]
 fn lost_message_blocks_but_is_safe() {
-    let report = safe_and_live(check(2).losing(1)).run();
+    let report = safe_and_live(check(2).max_losses(1)).run();
     assert_eq!(violated(&report, "starvation-freedom", 2), ViolationKind::Blocked);
     holds(&report, "mutual-exclusion");
 }
 
 #[test]
 fn reliable_channel_hides_loss_and_duplication() {
-    let check = over_channel::<EdgeChasing>(Config::default()).entries([1, 0]);
-    assert_sound(check.losing(1).duplicating(1));
+    let check = over_channel::<EdgeChasing>(Config::default()).request_limits([1, 0]);
+    assert_sound(check.max_losses(1).max_duplicates(1));
 }
 
 fn lock_names(names: [&str; 2]) -> Vec<LockName> {
@@ -106,15 +109,15 @@ fn lock_names(names: [&str; 2]) -> Vec<LockName> {
 
 /// Returns a check in which two processes acquire two locks. Each process has its own order of the
 /// locks.
-fn two_named<P: SumMember<Sum: Mutex>>(
+fn two_named<P: SumTypeMember<Sum: Mutex>>(
     inner: P::Config,
     first: [&str; 2],
     second: [&str; 2],
 ) -> Check<LockSequence<P::Sum>> {
     let names = Arc::new([first, second].map(lock_names));
-    Check::with(
+    Check::with_protocol_config(
         2,
-        lock_sequence::Config { lock_names_by_process: names, inner: P::sum_config(inner) },
+        lock_sequence::Config { lock_names_by_process: names, inner: P::to_sum_type_config(inner) },
     )
 }
 
@@ -144,11 +147,14 @@ fn named_permission_and_token_locks_deadlock_only_in_opposite_orders() {
 
 /// Returns a check in which P2 and P3 each acquire two locks at one coordinator. The order in which
 /// each of them acquires the locks is a parameter.
-fn named(second: [&str; 2], third: [&str; 2]) -> Check<LockSequence<<Central as SumMember>::Sum>> {
+fn named(
+    second: [&str; 2],
+    third: [&str; 2],
+) -> Check<LockSequence<<Central as SumTypeMember>::Sum>> {
     let names = Arc::new([second, second, third].map(lock_names));
-    let inner = Central::sum_config(central::Config::default());
+    let inner = Central::to_sum_type_config(central::Config::default());
     let config = lock_sequence::Config { lock_names_by_process: names, inner };
-    Check::with(3, config).entries([0, 1, 1])
+    Check::with_protocol_config(3, config).request_limits([0, 1, 1])
 }
 
 #[test]

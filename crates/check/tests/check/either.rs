@@ -3,7 +3,9 @@
 
 use serde::{Deserialize, Serialize};
 use tenure_algorithms::application::Application;
-use tenure_core::{Effects, Group, Label, Labelled, ProcessId, Protocol, Term, TimerRole, Verdict};
+use tenure_core::{
+    Effects, Group, Labelled, MessageLabel, PeerVerdict, ProcessId, Protocol, Term, TimerRole,
+};
 
 /// Combines two protocols `A` and `B`: a process runs either `A` or `B`. This type also combines
 /// the configurations, saved states, messages and timers of the two protocols.
@@ -32,7 +34,7 @@ impl<A, B> Either<A, B> {
 }
 
 impl<A: Labelled, B: Labelled> Labelled for Either<A, B> {
-    fn label(&self) -> Label {
+    fn label(&self) -> MessageLabel {
         match self {
             First(message) => message.label(),
             Second(message) => message.label(),
@@ -103,7 +105,7 @@ where
         }
     }
 
-    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
+    fn on_suspicion(&mut self, peer: ProcessId, verdict: PeerVerdict, fx: &mut impl Effects<Self>) {
         match self {
             First(process) => process.on_suspicion(peer, verdict, &mut in_first(fx)),
             Second(process) => process.on_suspicion(peer, verdict, &mut in_second(fx)),
@@ -116,17 +118,17 @@ where
     A: Application,
     B: Application<Command = A::Command, Event = A::Event>,
 {
-    fn on_elected(&mut self, term: Term, fx: &mut impl Effects<Self>) {
+    fn on_leader_elected(&mut self, term: Term, fx: &mut impl Effects<Self>) {
         match self {
-            First(process) => process.on_elected(term, &mut in_first(fx)),
-            Second(process) => process.on_elected(term, &mut in_second(fx)),
+            First(process) => process.on_leader_elected(term, &mut in_first(fx)),
+            Second(process) => process.on_leader_elected(term, &mut in_second(fx)),
         }
     }
 
-    fn on_deposed(&mut self, term: Term, fx: &mut impl Effects<Self>) {
+    fn on_leader_deposed(&mut self, term: Term, fx: &mut impl Effects<Self>) {
         match self {
-            First(process) => process.on_deposed(term, &mut in_first(fx)),
-            Second(process) => process.on_deposed(term, &mut in_second(fx)),
+            First(process) => process.on_leader_deposed(term, &mut in_first(fx)),
+            Second(process) => process.on_leader_deposed(term, &mut in_second(fx)),
         }
     }
 }

@@ -9,7 +9,7 @@ use tenure_algorithms::election::{
 };
 use tenure_check::Check;
 use tenure_core::monitors::{BestRankLeads, LeaderAgreement, LeaderScope, OneLeader};
-use tenure_core::{Algorithm, Election, ProcessId, Rank, TICKS_PER_UNIT};
+use tenure_core::{Algorithm, Election, ProcessId, Rank, TICKS_PER_TIME_UNIT};
 
 use crate::by_service::{ServiceCheck, variants, with};
 use crate::catalogue::{holds, violated};
@@ -20,7 +20,7 @@ pub(crate) fn ranks(ids: &[u32]) -> Arc<[Rank]> {
 
 pub(crate) fn with_properties<P: Election>(check: Check<P>, ids: &[u32]) -> Check<P> {
     let validity = BestRankLeads::new(ranks(ids).to_vec());
-    check.always_and_at_end(LeaderAgreement::new()).always_and_at_end(validity).requiring_progress()
+    check.always_and_at_end(LeaderAgreement::new()).always_and_at_end(validity).check_progress()
 }
 
 pub(crate) fn chang_roberts(
@@ -57,7 +57,7 @@ fn hirschberg_sinclair_elects_the_largest() {
 
 /// Returns a check with ranks equal to the process numbers, and with failure detectors.
 pub(crate) fn bully(size: u32, switches: &[bully::VariantId]) -> ServiceCheck<Bully> {
-    let plain = bully::Config::plain(size, TICKS_PER_UNIT);
+    let plain = bully::Config::with_defaults(size, TICKS_PER_TIME_UNIT);
     with::<Bully>(size, bully::Config { variants: variants(switches), ..plain })
         .detecting_failures()
 }
@@ -71,7 +71,7 @@ fn b1_wrong_timeouts_without_terms_cause_lasting_disagreement() {
 
 #[test]
 fn b2_perfect_timeouts_tolerate_crashes() {
-    let check = bully(3, &[bully::VariantId::NoTerms]).synchronous(0..=1).crashing(2);
+    let check = bully(3, &[bully::VariantId::NoTerms]).synchronous(0..=1).max_crashes(2);
     let check = check.initiators([ProcessId(0)]);
     let report =
         with_properties(check, &[1, 2, 3]).always(OneLeader::new(LeaderScope::Overall)).run();
@@ -81,7 +81,7 @@ fn b2_perfect_timeouts_tolerate_crashes() {
 fn falsely_suspecting(size: u32, suspicions: u32) -> Check<impl Election> {
     let check = bully(size, &[bully::VariantId::NoTerms]).synchronous(0..=1);
     let ids: Vec<u32> = (1..=size).collect();
-    with_properties(check.suspecting_falsely(suspicions).initiators([ProcessId(0)]), &ids)
+    with_properties(check.max_false_suspicions(suspicions).initiators([ProcessId(0)]), &ids)
 }
 
 #[test]
@@ -99,17 +99,18 @@ fn b2_perfect_timeouts_tolerate_two_false_suspicions_of_three() {
 #[test]
 fn b3_recovery_without_terms_causes_lasting_disagreement() {
     let check = bully(2, &[bully::VariantId::NoTerms, bully::VariantId::AcceptLower]);
-    let check = check.synchronous(0..=1).crashing(1).recovering(1).initiators([ProcessId(0)]);
+    let check =
+        check.synchronous(0..=1).max_crashes(1).max_recoveries(1).initiators([ProcessId(0)]);
     violated(&check.always_and_at_end(LeaderAgreement::new()).run(), "agreement", 7);
 }
 
 #[test]
 fn terms_let_two_agree_with_any_timeouts() {
     let one = || bully(2, &[]).initiators([ProcessId(0)]).always_and_at_end(LeaderAgreement::new());
-    let recovering = one().crashing(1).recovering(1).term_max_by(Algorithm::highest_term, 3);
+    let recovering = one().max_crashes(1).max_recoveries(1).max_term_of(Algorithm::highest_term, 3);
     holds(&recovering.run(), "agreement");
     let falsely_suspecting =
-        one().suspecting_falsely(1).crashing(1).term_max_by(Algorithm::highest_term, 3);
+        one().max_false_suspicions(1).max_crashes(1).max_term_of(Algorithm::highest_term, 3);
     let report = falsely_suspecting.run();
     holds(&report, "agreement");
     assert_eq!(report.bounds.term_max, Some(3), "an exceeded bound is reported");
@@ -119,16 +120,16 @@ fn terms_let_two_agree_with_any_timeouts() {
 fn chang_roberts_matches_fault_matrix() {
     let ids = [3, 1, 2];
     let ring = || chang_roberts(&ids, Variants::none()).fifo();
-    with_properties(ring().duplicating(1), &ids).run().assert_holds();
+    with_properties(ring().max_duplicates(1), &ids).run().assert_holds();
     // Wrong timeouts do not affect an algorithm without timeouts.
-    with_properties(ring().suspecting_falsely(1), &ids).run().assert_holds();
+    with_properties(ring().max_false_suspicions(1), &ids).run().assert_holds();
     // A lost message blocks the election. So does a crashed process, because the ring is not
     // repaired.
     for (check, steps) in [
-        (ring().losing(1), 2),
-        (ring().down_from_start([ProcessId(1)]), 1),
-        (ring().crashing(1), 2),
-        (ring().crashing(1).recovering(1), 3),
+        (ring().max_losses(1), 2),
+        (ring().initially_down([ProcessId(1)]), 1),
+        (ring().max_crashes(1), 2),
+        (ring().max_crashes(1).max_recoveries(1), 3),
     ] {
         violated(&with_properties(check, &ids).run(), "progress", steps);
     }
@@ -149,11 +150,11 @@ fn hirschberg_sinclair_matches_fault_matrix() {
     for first in 0..3 {
         with_properties(ring().initiators([ProcessId(first)]), &ids).run().assert_holds();
     }
-    with_properties(ring().fifo().duplicating(1), &ids).run().assert_holds();
-    violated(&with_properties(ring().fifo().losing(1), &ids).run(), "progress", 2);
-    violated(&with_properties(ring().fifo().crashing(1), &ids).run(), "progress", 2);
+    with_properties(ring().fifo().max_duplicates(1), &ids).run().assert_holds();
+    violated(&with_properties(ring().fifo().max_losses(1), &ids).run(), "progress", 2);
+    violated(&with_properties(ring().fifo().max_crashes(1), &ids).run(), "progress", 2);
     violated(
-        &with_properties(ring().fifo().down_from_start([ProcessId(1)]), &ids).run(),
+        &with_properties(ring().fifo().initially_down([ProcessId(1)]), &ids).run(),
         "progress",
         1,
     );

@@ -15,7 +15,7 @@ use std::{env, fs};
 use tenure_algorithms::catalogue::{
     self, AGREEMENTS, AlgorithmVisitor, ELECTIONS, MUTEXES, Parameters,
 };
-use tenure_check::{Check, Checkable, Judgement, Report};
+use tenure_check::{Check, CheckReport, Checkable, Judgement};
 use tenure_core::monitors::{
     AgreementMonitor, BestRankLeads, Fencing, LeaderAgreement, LocalMutualExclusion,
     MutualExclusion, OneLeaderPerGroup,
@@ -54,10 +54,10 @@ struct Case {
 }
 
 impl Case {
-    fn run(self) -> Report {
+    fn run(self) -> CheckReport {
         let channel = if self.scope == OverTheChannel { "fifo:" } else { "" };
         let parameters =
-            Parameters { sequence_number_modulus: 1, ..Parameters::plain(self.size()) };
+            Parameters { sequence_number_modulus: 1, ..Parameters::with_defaults(self.size()) };
         catalogue::visit(&format!("{channel}{}", self.name), &parameters, self)
             .unwrap_or_else(|error| panic!("{self:?}: {error}"))
     }
@@ -126,10 +126,10 @@ impl Case {
             check = check.in_rounds();
         }
         if let Some(max) = self.term_max() {
-            check = check.term_max(max);
+            check = check.max_term(max);
         }
         if self.faulty {
-            check = check.losing(1).duplicating(1);
+            check = check.max_losses(1).max_duplicates(1);
         }
         match (self.scope, self.name) {
             (
@@ -159,29 +159,29 @@ impl Case {
 }
 
 impl AlgorithmVisitor for Case {
-    type Output = Report;
+    type Output = CheckReport;
 
-    fn mutex<P: Mutex + Algorithm>(self, config: P::Config) -> Report {
+    fn mutex<P: Mutex + Algorithm>(self, config: P::Config) -> CheckReport {
         let card = P::card(&config, self.size());
-        let check = self.under(Check::<P>::with(self.size(), config), &card);
-        let check = check.entries(if self.scope == Two { 2 } else { 1 });
+        let check = self.under(Check::<P>::with_protocol_config(self.size(), config), &card);
+        let check = check.request_limits(if self.scope == Two { 2 } else { 1 });
         let check = match card.conflict_graph() {
             Some(graph) => check.always(LocalMutualExclusion::with_conflicts(graph.clone())),
-            None => check.always(MutualExclusion::at_most(card.most_inside())),
+            None => check.always(MutualExclusion::at_most(card.max_inside())),
         };
-        let check = check.starvation_free();
+        let check = check.check_starvation_freedom();
         if card.is_fenced() { check.always(Fencing::new()).run() } else { check.run() }
     }
 
-    fn election<P: Election + Algorithm>(self, config: P::Config) -> Report {
+    fn election<P: Election + Algorithm>(self, config: P::Config) -> CheckReport {
         let card = P::card(&config, self.size());
-        let mut check = self.under(Check::<P>::with(self.size(), config), &card);
+        let mut check = self.under(Check::<P>::with_protocol_config(self.size(), config), &card);
         if self.scope == OverTheChannel {
             check = check.initiators([ProcessId(0)]);
         }
-        check = check.always_and_at_end(LeaderAgreement::new()).requiring_progress();
+        check = check.always_and_at_end(LeaderAgreement::new()).check_progress();
         if card.promises.contains(&Property::Validity) {
-            let ranks = Parameters::plain(self.size()).ranks;
+            let ranks = Parameters::with_defaults(self.size()).ranks;
             check = check.always_and_at_end(BestRankLeads::new(ranks.to_vec()));
         }
         if card.promises.contains(&Property::OneLeaderPerGroup) {
@@ -190,9 +190,9 @@ impl AlgorithmVisitor for Case {
         check.run()
     }
 
-    fn agreement<P: tenure_core::Agreement + Algorithm>(self, config: P::Config) -> Report {
+    fn agreement<P: tenure_core::Agreement + Algorithm>(self, config: P::Config) -> CheckReport {
         let card = P::card(&config, self.size());
-        let mut check = self.under(Check::<P>::with(self.size(), config), &card);
+        let mut check = self.under(Check::<P>::with_protocol_config(self.size(), config), &card);
         let is_large = self.scope == Three && LARGE_AGREEMENTS.contains(&self.name);
         // All processes take part if the service requires it.
         let of_all = [Service::Consensus, Service::Barrier].contains(&card.service);
@@ -202,8 +202,7 @@ impl AlgorithmVisitor for Case {
             // More than one initiator makes millions of states: `docs/raft-log.md`.
             check = check.initiators([ProcessId(2)]);
         }
-        let mut check =
-            check.configure(|config| config.service = card.service).requiring_progress();
+        let mut check = check.configure(|config| config.service = card.service).check_progress();
         let is_synchronous = card.timing == Timing::Synchronous;
         let clocked = card.timed_promises.into_iter().filter(|_| is_synchronous);
         for property in card.promises.into_iter().chain(clocked) {
@@ -253,7 +252,7 @@ fn explore(names: &[&'static str], scope: Scope) {
 /// from such an algorithm: the channel sends the lost message again, but the message then arrives
 /// too late for its round.
 fn is_in_rounds(name: &str) -> bool {
-    let card = catalogue::card(name, &Parameters::plain(2)).unwrap();
+    let card = catalogue::card(name, &Parameters::with_defaults(2)).unwrap();
     card.timing == Timing::Rounds
 }
 

@@ -22,8 +22,10 @@ struct Suspect;
 
 impl Suspect {
     fn check<P: Algorithm + Checkable>(config: P::Config, card: &Card) -> Check<P> {
-        let check =
-            Check::<P>::with(2, config).suspecting_falsely(1).term_max(2).in_flight_per_link(4);
+        let check = Check::<P>::with_protocol_config(2, config)
+            .max_false_suspicions(1)
+            .max_term(2)
+            .in_flight_per_link(4);
         let check = if card.order == ChannelOrder::Fifo { check.fifo() } else { check };
         check.max_states(MAX_STATES)
     }
@@ -36,7 +38,7 @@ impl AlgorithmVisitor for Suspect {
         let card = P::card(&config, 2);
         let exclusion = Property::MutualExclusion;
         card.promises.contains(&exclusion).then(|| {
-            let check = Suspect::check::<P>(config, &card).entries(1);
+            let check = Suspect::check::<P>(config, &card).request_limits(1);
             check.always(MutualExclusion::new()).run().judgement_of(exclusion.name())
         })
     }
@@ -62,7 +64,7 @@ fn permits_wrong_suspicions(card: &Card) -> bool {
 }
 
 fn parameters() -> Parameters {
-    Parameters { sequence_number_modulus: 1, ..Parameters::plain(2) }
+    Parameters { sequence_number_modulus: 1, ..Parameters::with_defaults(2) }
 }
 
 fn judge(name: &str) -> Option<Judgement> {

@@ -2,8 +2,8 @@
 //! effect of one fault on one lock that does not tolerate this fault.
 
 use tenure_algorithms::Variants;
-use tenure_algorithms::catalogue::SumMember;
-use tenure_algorithms::channel::{Fifo, fifo};
+use tenure_algorithms::catalogue::SumTypeMember;
+use tenure_algorithms::channel::{FifoChannel, fifo};
 use tenure_algorithms::mutex::{
     CarvalhoRoucairol, Central, Lamport, Maekawa, NaimiTrehel, Raymond, RicartAgrawala,
     SuzukiKasami, TokenRing, central, lamport, maekawa, raymond, ricart_agrawala,
@@ -39,13 +39,13 @@ pub(crate) fn cell<P: Mutex>(check: Check<P>) -> Outcome {
 }
 
 fn central(entries: [u32; 3]) -> ServiceCheck<Central> {
-    of::<Central>(3).entries(entries)
+    of::<Central>(3).request_limits(entries)
 }
 
 fn untagged_central(entries: [u32; 3]) -> ServiceCheck<Central> {
     let variants = Variants::none().with(central::VariantId::UntaggedGrant);
     let config = central::Config { variants, ..central::Config::default() };
-    with::<Central>(3, config).entries(entries)
+    with::<Central>(3, config).request_limits(entries)
 }
 
 fn ring() -> ServiceCheck<TokenRing> {
@@ -54,23 +54,23 @@ fn ring() -> ServiceCheck<TokenRing> {
 
 fn maekawa(size: u32, entries: [u32; 3]) -> ServiceCheck<Maekawa> {
     let config = maekawa::Config::with_quorum_kind(QuorumKind::Pairs, size).expect("pairs exist");
-    with::<Maekawa>(size, config).entries(entries)
+    with::<Maekawa>(size, config).request_limits(entries)
 }
 
 fn lamport(entries: [u32; 2]) -> ServiceCheck<Lamport> {
-    of::<Lamport>(2).entries(entries)
+    of::<Lamport>(2).request_limits(entries)
 }
 
 fn ricart_agrawala(entries: [u32; 2]) -> ServiceCheck<RicartAgrawala> {
-    of::<RicartAgrawala>(2).entries(entries)
+    of::<RicartAgrawala>(2).request_limits(entries)
 }
 
 #[test]
 fn lost_message_blocks_every_lock() {
-    assert_eq!(cell(central([0, 1, 1]).losing(1)), Blocked);
-    assert_eq!(cell(ring().losing(1)), Blocked);
-    assert_eq!(cell(lamport([1, 1]).fifo().losing(1)), Blocked);
-    assert_eq!(cell(ricart_agrawala([1, 1]).losing(1)), Blocked);
+    assert_eq!(cell(central([0, 1, 1]).max_losses(1)), Blocked);
+    assert_eq!(cell(ring().max_losses(1)), Blocked);
+    assert_eq!(cell(lamport([1, 1]).fifo().max_losses(1)), Blocked);
+    assert_eq!(cell(ricart_agrawala([1, 1]).max_losses(1)), Blocked);
 }
 
 #[test]
@@ -83,14 +83,14 @@ fn reordering_breaks_only_lamport() {
 
 #[test]
 fn duplicates_are_unsafe_without_request_numbers() {
-    assert_eq!(cell(untagged_central([0, 2, 2]).duplicating(1)), Unsafe);
-    assert_eq!(cell(central([0, 2, 2]).duplicating(1)), Fine);
-    assert_eq!(cell(ring().duplicating(1)), Unsafe);
-    assert_eq!(cell(lamport([1, 1]).fifo().duplicating(1)), Fine);
-    assert_eq!(cell(lamport([1, 1]).duplicating(1)), Unsafe);
-    assert_eq!(cell(ricart_agrawala([2, 2]).duplicating(2)), Fine);
-    let three = of::<RicartAgrawala>(3).entries([2, 1, 1]).fifo();
-    assert_eq!(cell(three.duplicating(1)), Fine);
+    assert_eq!(cell(untagged_central([0, 2, 2]).max_duplicates(1)), Unsafe);
+    assert_eq!(cell(central([0, 2, 2]).max_duplicates(1)), Fine);
+    assert_eq!(cell(ring().max_duplicates(1)), Unsafe);
+    assert_eq!(cell(lamport([1, 1]).fifo().max_duplicates(1)), Fine);
+    assert_eq!(cell(lamport([1, 1]).max_duplicates(1)), Unsafe);
+    assert_eq!(cell(ricart_agrawala([2, 2]).max_duplicates(2)), Fine);
+    let three = of::<RicartAgrawala>(3).request_limits([2, 1, 1]).fifo();
+    assert_eq!(cell(three.max_duplicates(1)), Fine);
 }
 
 /// If a link holds at most one message, a token on the link cannot be duplicated, because the link
@@ -99,7 +99,7 @@ fn duplicates_are_unsafe_without_request_numbers() {
 #[test]
 fn blocked_duplicate_is_reported_as_bound() {
     let within =
-        |max| ring().duplicating(1).in_flight_per_link(max).always(MutualExclusion::new()).run();
+        |max| ring().max_duplicates(1).in_flight_per_link(max).always(MutualExclusion::new()).run();
     let one = within(1);
     assert_eq!(one.bounds.in_flight, Some(1), "{one}");
     assert_eq!(within(2).judgement_of("mutual-exclusion"), Judgement::Violated);
@@ -111,7 +111,9 @@ fn blocked_duplicate_is_reported_as_bound() {
 fn duplicates_break_coordinator_without_request_numbers() {
     let coordinator = |entries: &[u32]| {
         let size = entries.len() as u32;
-        Check::<QueueCoordinator>::with(size, Manner::Fair).entries(entries).duplicating(1)
+        Check::<QueueCoordinator>::with_protocol_config(size, Manner::Fair)
+            .request_limits(entries)
+            .max_duplicates(1)
     };
     assert_eq!(cell(coordinator(&[0, 1, 1])), Blocked);
     assert_eq!(cell(coordinator(&[0, 2, 2])), Unsafe);
@@ -125,53 +127,53 @@ fn bare_counter_matches_fault_matrix() {
     let variants = Variants::none().with(ricart_agrawala::VariantId::BareCounter);
     let check = |entries: &[u32]| {
         let size = entries.len() as u32;
-        with::<RicartAgrawala>(size, variants).entries(entries)
+        with::<RicartAgrawala>(size, variants).request_limits(entries)
     };
     assert_eq!(cell(check(&[1, 1, 1]).fifo()), Fine);
     assert_eq!(cell(check(&[1, 1, 1])), Fine);
-    assert_eq!(cell(check(&[1, 1]).losing(1)), Blocked);
-    assert_eq!(cell(check(&[1, 1, 1]).fifo().duplicating(1)), Unsafe);
+    assert_eq!(cell(check(&[1, 1]).max_losses(1)), Blocked);
+    assert_eq!(cell(check(&[1, 1, 1]).fifo().max_duplicates(1)), Unsafe);
     for asking in [[1, 1, 0], [1, 1, 1]] {
-        assert_eq!(cell(check(&asking).crashing(1).crashing_at([ProcessId(2)])), Blocked);
+        assert_eq!(cell(check(&asking).max_crashes(1).crashing_only([ProcessId(2)])), Blocked);
     }
     assert_eq!(cell(check(&[1, 1, 0]).partitioning([ProcessId(2)])), Blocked);
-    assert_eq!(cell(check(&[1, 1]).crashing(1).recovering(1)), Unsafe);
+    assert_eq!(cell(check(&[1, 1]).max_crashes(1).max_recoveries(1)), Unsafe);
 }
 
 #[test]
 fn crash_blocks_dependent_processes() {
-    assert_eq!(cell(central([0, 1, 1]).crashing(1)), Blocked);
-    assert_eq!(cell(ring().crashing(1)), Blocked);
-    assert_eq!(cell(lamport([1, 1]).fifo().crashing(1)), Blocked);
-    assert_eq!(cell(ricart_agrawala([1, 1]).crashing(1)), Blocked);
+    assert_eq!(cell(central([0, 1, 1]).max_crashes(1)), Blocked);
+    assert_eq!(cell(ring().max_crashes(1)), Blocked);
+    assert_eq!(cell(lamport([1, 1]).fifo().max_crashes(1)), Blocked);
+    assert_eq!(cell(ricart_agrawala([1, 1]).max_crashes(1)), Blocked);
 }
 
 #[test]
 fn only_central_tolerates_crashed_idle_client() {
     let down = [tenure_core::ProcessId(1)];
-    assert_eq!(cell(central([1, 0, 1]).down_from_start(down)), Fine);
-    assert_eq!(cell(ring().down_from_start(down)), Blocked);
-    assert_eq!(cell(lamport([1, 0]).fifo().down_from_start(down)), Blocked);
-    assert_eq!(cell(ricart_agrawala([1, 0]).down_from_start(down)), Blocked);
+    assert_eq!(cell(central([1, 0, 1]).initially_down(down)), Fine);
+    assert_eq!(cell(ring().initially_down(down)), Blocked);
+    assert_eq!(cell(lamport([1, 0]).fifo().initially_down(down)), Blocked);
+    assert_eq!(cell(ricart_agrawala([1, 0]).initially_down(down)), Blocked);
 }
 
 #[test]
 fn crash_of_holder_or_waiter_blocks_all_waiters() {
     // Two processes request, and one process may crash at any moment.
-    assert_eq!(cell(central([0, 1, 1]).crashing(1)), Blocked);
-    assert_eq!(cell(of::<Lamport>(3).entries([1, 1, 0]).fifo().crashing(1)), Blocked);
-    assert_eq!(cell(of::<RicartAgrawala>(3).entries([1, 1, 0]).crashing(1)), Blocked);
-    assert_eq!(cell(maekawa(3, [1, 1, 0]).crashing(1)), Blocked);
+    assert_eq!(cell(central([0, 1, 1]).max_crashes(1)), Blocked);
+    assert_eq!(cell(of::<Lamport>(3).request_limits([1, 1, 0]).fifo().max_crashes(1)), Blocked);
+    assert_eq!(cell(of::<RicartAgrawala>(3).request_limits([1, 1, 0]).max_crashes(1)), Blocked);
+    assert_eq!(cell(maekawa(3, [1, 1, 0]).max_crashes(1)), Blocked);
 }
 
 #[test]
 fn live_quorum_serves_and_crashed_coordinator_does_not() {
     let down = |place| [tenure_core::ProcessId(place)];
-    assert_eq!(cell(central([0, 1, 1]).down_from_start(down(0))), Blocked);
+    assert_eq!(cell(central([0, 1, 1]).initially_down(down(0))), Blocked);
     // The quorums are {P1, P2} for P1, {P2, P3} for P2, and {P3, P1} for P3.
-    assert_eq!(cell(maekawa(3, [1, 0, 0]).down_from_start(down(2))), Fine);
-    assert_eq!(cell(maekawa(3, [1, 0, 0]).down_from_start(down(1))), Blocked);
-    assert_eq!(cell(maekawa(3, [0, 1, 0]).down_from_start(down(0))), Fine);
+    assert_eq!(cell(maekawa(3, [1, 0, 0]).initially_down(down(2))), Fine);
+    assert_eq!(cell(maekawa(3, [1, 0, 0]).initially_down(down(1))), Blocked);
+    assert_eq!(cell(maekawa(3, [0, 1, 0]).initially_down(down(0))), Fine);
 }
 
 #[test]
@@ -180,11 +182,11 @@ fn partition_blocks_sides_lacking_permissions() {
     // The last process is partitioned; only the first two request.
     assert_eq!(cell(central([0, 1, 0]).partitioning(cut(2))), Fine);
     assert_eq!(cell(central([0, 1, 1]).partitioning(cut(2))), Blocked);
-    let ring = of::<TokenRing>(3).entries([1, 1, 0]);
+    let ring = of::<TokenRing>(3).request_limits([1, 1, 0]);
     assert_eq!(cell(ring.partitioning(cut(2))), Blocked);
-    let lamport = of::<Lamport>(3).entries([1, 1, 0]).fifo();
+    let lamport = of::<Lamport>(3).request_limits([1, 1, 0]).fifo();
     assert_eq!(cell(lamport.partitioning(cut(2))), Blocked);
-    let ricart_agrawala = of::<RicartAgrawala>(3).entries([1, 1, 0]);
+    let ricart_agrawala = of::<RicartAgrawala>(3).request_limits([1, 1, 0]);
     assert_eq!(cell(ricart_agrawala.partitioning(cut(2))), Blocked);
     // P1's quorum, {P1, P2}, is on one side of the partition. P2's quorum is not.
     assert_eq!(cell(maekawa(3, [1, 0, 0]).partitioning(cut(2))), Fine);
@@ -199,7 +201,7 @@ fn partition_blocks_sides_lacking_permissions() {
 fn partition_keeps_token_on_its_side() {
     fn cut<P: Mutex>(check: impl Fn() -> Check<P>) -> [Outcome; 3] {
         let cut = |entries: [u32; 3], place| {
-            cell(check().entries(entries).partitioning([ProcessId(place)]))
+            cell(check().request_limits(entries).partitioning([ProcessId(place)]))
         };
         [cut([1, 1, 0], 2), cut([1, 0, 0], 0), cut([0, 1, 1], 0)]
     }
@@ -216,23 +218,23 @@ fn partition_keeps_token_on_its_side() {
 fn maekawa_matches_fault_matrix() {
     assert_eq!(cell(maekawa(3, [1, 1, 1]).fifo()), Fine);
     assert_eq!(cell(maekawa(3, [1, 1, 1])), Fine);
-    assert_eq!(cell(maekawa(3, [1, 1, 0]).fifo().losing(1)), Blocked);
-    assert_eq!(cell(maekawa(3, [1, 0, 0]).fifo().losing(1)), Blocked);
+    assert_eq!(cell(maekawa(3, [1, 1, 0]).fifo().max_losses(1)), Blocked);
+    assert_eq!(cell(maekawa(3, [1, 0, 0]).fifo().max_losses(1)), Blocked);
     // Requests are numbered, so a process recognises messages about old requests. A duplicate
     // cannot assign a vote to a finished request, and reordering cannot mix two requests of one
     // process.
     assert_eq!(cell(maekawa(3, [2, 1, 1])), Fine);
-    assert_eq!(cell(maekawa(3, [1, 1, 1]).fifo().duplicating(1)), Fine);
-    assert_eq!(cell(maekawa(3, [1, 1, 1]).duplicating(1)), Fine);
+    assert_eq!(cell(maekawa(3, [1, 1, 1]).fifo().max_duplicates(1)), Fine);
+    assert_eq!(cell(maekawa(3, [1, 1, 1]).max_duplicates(1)), Fine);
 }
 
 #[test]
 fn reliable_channel_hides_loss_and_duplication() {
     let over = || over_channel::<RicartAgrawala>(ricart_agrawala::Config::default());
-    let lossy = safe_and_live(over().entries([1, 1]).fifo().losing(1)).run();
+    let lossy = safe_and_live(over().request_limits([1, 1]).fifo().max_losses(1)).run();
     lossy.assert_holds();
     assert_eq!(lossy.bounds.in_flight, Some(2), "the bound on links is part of the verdict");
-    assert_sound(over().entries([1, 0]).losing(1).duplicating(1));
+    assert_sound(over().request_limits([1, 0]).max_losses(1).max_duplicates(1));
 }
 
 /// The links lose, duplicate and reorder messages, and a full link loses every further message. The
@@ -242,13 +244,14 @@ fn reliable_channel_hides_loss_and_duplication() {
 fn reliable_channel_fixes_order_loss_and_duplication_rows() {
     fn over<P: Mutex>(inner: P::Config) -> [Outcome; 2]
     where
-        Fifo<P>: SumMember<Config = fifo::Config<P::Config>> + Mutex,
+        FifoChannel<P>: SumTypeMember<Config = fifo::Config<P::Config>> + Mutex,
     {
         [([0, 1], 2), ([1, 1], 1)].map(|(entries, room)| {
             let config =
                 fifo::Config { window: 1, ..fifo::Config::with_inner_config(inner.clone()) };
-            let check = with::<Fifo<P>>(2, config).entries(entries).in_flight_per_link(room);
-            cell(check.losing(1).duplicating(1))
+            let check =
+                with::<FifoChannel<P>>(2, config).request_limits(entries).in_flight_per_link(room);
+            cell(check.max_losses(1).max_duplicates(1))
         })
     }
     assert_eq!(over::<Central>(central::Config::default()), [Fine; 2]);

@@ -2,7 +2,7 @@
 //! leader stays the same.
 
 use tenure_algorithms::catalogue::{self, AlgorithmVisitor, Parameters};
-use tenure_check::{Check, Report, ViolationKind};
+use tenure_check::{Check, CheckReport, ViolationKind};
 use tenure_core::{Agreement, Algorithm, Election, Mutex};
 
 use crate::by_service::after;
@@ -14,9 +14,9 @@ const BEFORE: &str = "fire p1 election; deliver p1→p2; deliver p2→p1; delive
                       deliver p2→p1; deliver p1→p2; deliver p2→p1; crash p2; recover p2; \
                       append p1 1.1 1";
 
-fn report(variants: &[&str]) -> Report {
+fn report(variants: &[&str]) -> CheckReport {
     let variants = variants.iter().map(ToString::to_string).collect();
-    let parameters = Parameters { variants, ..Parameters::plain(2) };
+    let parameters = Parameters { variants, ..Parameters::with_defaults(2) };
     catalogue::visit("raft-log", &parameters, AfterLoss).expect("the variants are known")
 }
 
@@ -24,21 +24,22 @@ fn report(variants: &[&str]) -> Report {
 struct AfterLoss;
 
 impl AlgorithmVisitor for AfterLoss {
-    type Output = Report;
+    type Output = CheckReport;
 
-    fn mutex<P: Mutex + Algorithm>(self, _: P::Config) -> Report {
+    fn mutex<P: Mutex + Algorithm>(self, _: P::Config) -> CheckReport {
         unreachable!("a log offers another service")
     }
 
-    fn election<P: Election + Algorithm>(self, _: P::Config) -> Report {
+    fn election<P: Election + Algorithm>(self, _: P::Config) -> CheckReport {
         unreachable!("a log offers another service")
     }
 
-    fn agreement<P: Agreement + Algorithm>(self, config: P::Config) -> Report {
+    fn agreement<P: Agreement + Algorithm>(self, config: P::Config) -> CheckReport {
         let service = P::card(&config, 2).service;
-        let check = Check::<P>::with(2, config).configure(|config| config.service = service);
-        let check = check.entries([1, 0]).crashing(1).recovering(1);
-        after(check, BEFORE).in_flight_per_link(1).term_max(1).requiring_progress().run()
+        let check = Check::<P>::with_protocol_config(2, config)
+            .configure(|config| config.service = service);
+        let check = check.request_limits([1, 0]).max_crashes(1).max_recoveries(1);
+        after(check, BEFORE).in_flight_per_link(1).max_term(1).check_progress().run()
     }
 }
 

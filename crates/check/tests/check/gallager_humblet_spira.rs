@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tenure_algorithms::Variants;
 use tenure_algorithms::election::GallagerHumbletSpira;
 use tenure_algorithms::election::gallager_humblet_spira::{Config, VariantId};
-use tenure_check::{Judgement, Report};
+use tenure_check::{CheckReport, Judgement};
 use tenure_core::monitors::{LeaderAgreement, MessageBudget};
 use tenure_core::service::election::Command;
 use tenure_core::{Algorithm, ChannelOrder, Graph, ProcessId};
@@ -42,7 +42,7 @@ fn check(
     variants: Variants<VariantId>,
 ) -> ServiceCheck<GallagerHumbletSpira> {
     let check = with::<GallagerHumbletSpira>(size as u32, config(size, edges, variants));
-    check.always_and_at_end(LeaderAgreement::new()).requiring_progress()
+    check.always_and_at_end(LeaderAgreement::new()).check_progress()
 }
 
 /// Every schedule ends with the unique minimum spanning tree. The checker and the independent
@@ -80,8 +80,8 @@ fn message_bounds_hold_in_every_schedule() {
     }
 }
 
-fn shortest(report: &Report, property: &str) -> Option<usize> {
-    report.counterexample(property).map(|found| found.length())
+fn shortest(report: &CheckReport, property: &str) -> Option<usize> {
+    report.counterexample(property).map(|found| found.step_count())
 }
 
 #[test]
@@ -127,7 +127,7 @@ fn connected_graphs(size: usize, rng: &mut SplitMix64) -> Vec<Vec<(usize, usize,
 /// in their sorted list.
 fn run(config: Config, mut pick: impl FnMut(usize) -> usize) -> TestCluster<GallagerHumbletSpira> {
     let size = config.graph.vertex_count();
-    let mut cluster = TestCluster::uniform(size, ChannelOrder::Fifo, config);
+    let mut cluster = TestCluster::with_same_config(size, ChannelOrder::Fifo, config);
     (0..size).for_each(|at| cluster.issue_command(ProcessId(at), Command::Elect));
     loop {
         let mut links = cluster.links_in_use();

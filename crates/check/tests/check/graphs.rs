@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use tenure_algorithms::catalogue::{self, AlgorithmVisitor, Parameters};
-use tenure_check::{Check, Checkable, Judgement, Report};
+use tenure_check::{Check, CheckReport, Checkable, Judgement};
 use tenure_core::monitors::{AgreementMonitor, LeaderAgreement, LeaderScope, OneLeader};
 use tenure_core::{Algorithm, Election, Mutex, ProcessId, Property};
 
@@ -51,13 +51,13 @@ impl<'a> Case<'a> {
             user_tree: graph.to_tree().ok().map(Arc::new),
             graph: Some(Arc::new(graph)),
             variants: self.variant.iter().map(ToString::to_string).collect(),
-            ..Parameters::plain(self.size())
+            ..Parameters::with_defaults(self.size())
         };
         let explored = catalogue::visit(self.name, &parameters, Explore { case: self, kind });
         explored.unwrap_or_else(|error| panic!("{self:?}: {error}"))
     }
 
-    fn report(&self) -> Report {
+    fn report(&self) -> CheckReport {
         self.explore(Kind::Promises).report()
     }
 
@@ -82,13 +82,14 @@ impl Explore<'_> {
         let initiators: Vec<ProcessId> =
             self.case.initiators.iter().copied().map(ProcessId::from_index).collect();
         let service = P::card(&config, self.case.size()).service;
-        let check = Check::<P>::with(self.case.size(), config).initiators(initiators);
+        let check =
+            Check::<P>::with_protocol_config(self.case.size(), config).initiators(initiators);
         let is_single = matches!(self.kind, Kind::States);
-        let check = check.duplicating(self.case.duplicates).configure(|config| {
+        let check = check.max_duplicates(self.case.duplicates).configure(|config| {
             config.service = service;
             config.model.has_single_election = is_single;
         });
-        check.requiring_progress()
+        check.check_progress()
     }
 }
 
@@ -111,7 +112,7 @@ impl AlgorithmVisitor for Explore<'_> {
         for promise in card.promises {
             check = match promise {
                 Property::Validity => {
-                    let ranks = Parameters::plain(self.case.size()).ranks;
+                    let ranks = Parameters::with_defaults(self.case.size()).ranks;
                     let validity = tenure_core::monitors::BestRankLeads::new(ranks.to_vec());
                     check.always_and_at_end(validity)
                 }

@@ -4,14 +4,14 @@
 use std::sync::Arc;
 
 use tenure_algorithms::Variants;
-use tenure_algorithms::catalogue::SumMember;
-use tenure_algorithms::election::{Bully, Raft, bully, raft};
-use tenure_check::{Check, Report};
+use tenure_algorithms::catalogue::SumTypeMember;
+use tenure_algorithms::election::{Bully, RaftElection, bully, raft};
+use tenure_check::{Check, CheckReport};
 use tenure_core::monitors::{LeaderAgreement, LeaderScope, OneLeader};
 use tenure_core::service::election::{Command, Event};
 use tenure_core::{
-    Algorithm, Card, Delay, Effects, Election, Group, Input, ProcessId, Protocol, Rank,
-    TICKS_PER_UNIT, TimerRole, Verdict,
+    Algorithm, Card, Delay, Effects, Election, Group, Input, PeerVerdict, ProcessId, Protocol,
+    Rank, TICKS_PER_TIME_UNIT, TimerRole,
 };
 
 use crate::catalogue::{violated, violates};
@@ -91,7 +91,7 @@ impl<E: Election> Protocol for ResigningElection<E> {
         E::timer_role(timer)
     }
 
-    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
+    fn on_suspicion(&mut self, peer: ProcessId, verdict: PeerVerdict, fx: &mut impl Effects<Self>) {
         self.take(Input::Suspicion { peer, verdict }, fx);
     }
 }
@@ -110,13 +110,13 @@ impl<E: Election + Algorithm> Algorithm for ResigningElection<E> {
     }
 }
 
-type Resigning = ResigningElection<<Raft as SumMember>::Sum>;
+type Resigning = ResigningElection<<RaftElection as SumTypeMember>::Sum>;
 
 fn resigning<E>(config: E::Config, fakes_resignation: bool) -> Check<Resigning>
 where
-    E: SumMember<Sum = <Raft as SumMember>::Sum>,
+    E: SumTypeMember<Sum = <RaftElection as SumTypeMember>::Sum>,
 {
-    Check::with(3, (E::sum_config(config), fakes_resignation))
+    Check::with_protocol_config(3, (E::to_sum_type_config(config), fakes_resignation))
 }
 
 const P1: ProcessId = ProcessId(0);
@@ -127,17 +127,18 @@ const P3: ProcessId = ProcessId(2);
 /// user requests an election transfers its leadership.
 fn timed(fakes_resignation: bool) -> Check<Resigning> {
     let config = raft::Config {
-        election_timeout: Delay::between_units(3, 4),
-        heartbeat_interval: Delay::units(1),
-        lease_duration: Delay::units(1),
+        election_timeout: Delay::between_time_units(3, 4),
+        heartbeat_interval: Delay::time_units(1),
+        lease_duration: Delay::time_units(1),
         heartbeat_modulus: 1,
         variants: Variants::none(),
     };
-    let check = resigning::<Raft>(config, fakes_resignation).term_max(2).in_flight_per_link(2);
+    let check =
+        resigning::<RaftElection>(config, fakes_resignation).max_term(2).in_flight_per_link(2);
     check.synchronous(0..=0).initiators([P1, P2])
 }
 
-fn one_leader_at_a_time(check: Check<Resigning>) -> Report {
+fn one_leader_at_a_time(check: Check<Resigning>) -> CheckReport {
     check.always(OneLeader::new(LeaderScope::Overall)).run()
 }
 
@@ -158,41 +159,44 @@ fn leadership_transfer_never_creates_two_leaders() {
 fn leadership_transfer_tolerates_faults_and_any_timers() {
     for (lost, doubled) in [(1, 0), (0, 1)] {
         let faulty = |fakes_resignation| {
-            timed(fakes_resignation).initiators([P1]).losing(lost).duplicating(doubled)
+            timed(fakes_resignation).initiators([P1]).max_losses(lost).max_duplicates(doubled)
         };
         one_leader_at_a_time(faulty(false)).assert_holds();
         violates(&one_leader_at_a_time(faulty(true)), "one-leader-at-a-time");
     }
-    let config = raft::Config { heartbeat_modulus: 1, ..raft::Config::plain(3, TICKS_PER_UNIT) };
+    let config = raft::Config {
+        heartbeat_modulus: 1,
+        ..raft::Config::with_defaults(3, TICKS_PER_TIME_UNIT)
+    };
     let anytime =
-        resigning::<Raft>(config, false).term_max(2).in_flight_per_link(1).initiators([P1]);
+        resigning::<RaftElection>(config, false).max_term(2).in_flight_per_link(1).initiators([P1]);
     anytime.always(OneLeader::new(LeaderScope::PerTerm)).run().assert_holds();
 }
 
 #[test]
 #[ignore = "takes a minute on two cores"]
 fn leadership_transfer_tolerates_faults_with_two_requests() {
-    one_leader_at_a_time(timed(false).duplicating(1)).assert_holds();
-    one_leader_at_a_time(timed(false).losing(1)).assert_holds();
+    one_leader_at_a_time(timed(false).max_duplicates(1)).assert_holds();
+    one_leader_at_a_time(timed(false).max_losses(1)).assert_holds();
 }
 
 /// Returns a check of an election that P1 starts and P3 wins. The user of P3 also starts an
 /// election. If P3 is already the leader at this time, P3 transfers its leadership to P2.
 fn bullies(fakes_resignation: bool) -> Check<Resigning> {
-    let config = bully::Config::plain(3, TICKS_PER_UNIT);
+    let config = bully::Config::with_defaults(3, TICKS_PER_TIME_UNIT);
     let check = resigning::<Bully>(config, fakes_resignation).initiators([P1, P3]);
-    check.detecting_failures().synchronous(0..=1).term_max(3)
+    check.detecting_failures().synchronous(0..=1).max_term(3)
 }
 
-fn eventually_agrees(check: Check<Resigning>) -> Report {
-    check.always_and_at_end(LeaderAgreement::new()).requiring_progress().run()
+fn eventually_agrees(check: Check<Resigning>) -> CheckReport {
+    check.always_and_at_end(LeaderAgreement::new()).check_progress().run()
 }
 
 #[test]
 fn bully_transfers_leadership_and_all_agree() {
     let one = |check: Check<Resigning>| check.always(OneLeader::new(LeaderScope::Overall));
     eventually_agrees(one(bullies(false))).assert_holds();
-    eventually_agrees(one(bullies(false).term_max(2).crashing(1))).assert_holds();
+    eventually_agrees(one(bullies(false).max_term(2).max_crashes(1))).assert_holds();
     // Negative control: a leader that only claims to resign leads at the same time as its
     // successor.
     violated(&one(bullies(true)).run(), "one-leader-at-a-time", 4);
@@ -205,7 +209,7 @@ fn bully_transfers_leadership_and_all_agree() {
 #[ignore = "takes some seconds on two cores"]
 fn bully_leads_again_if_its_successor_crashes() {
     eventually_agrees(bullies(false).initiators([P1, P2, P3])).assert_holds();
-    let crashing = || bullies(false).crashing(1);
+    let crashing = || bullies(false).max_crashes(1);
     eventually_agrees(crashing()).assert_holds();
     let both = crashing().always(OneLeader::new(LeaderScope::Overall)).run();
     violated(&both, "one-leader-at-a-time", 13);

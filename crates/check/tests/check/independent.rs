@@ -15,7 +15,7 @@ use tenure_check::Check;
 use tenure_core::monitors::{LeaderAgreement, MutualExclusion};
 use tenure_core::quorum::QuorumKind;
 use tenure_core::tree::TreeShape;
-use tenure_core::{Mutex, ProcessId, TICKS_PER_UNIT};
+use tenure_core::{Mutex, ProcessId, TICKS_PER_TIME_UNIT};
 
 use crate::by_service::{ServiceCheck, of, with};
 use crate::elections::ranks;
@@ -31,7 +31,7 @@ use searches::{
 const ENTRIES: [&[u32]; 4] = [&[1, 1], &[2, 2], &[1, 1, 1], &[2, 1, 1]];
 
 fn checked<P: Mutex>(check: Check<P>, entries: &[u32]) -> (u64, u64) {
-    counts(check.entries(entries).always(MutualExclusion::new()))
+    counts(check.request_limits(entries).always(MutualExclusion::new()))
 }
 
 fn size(entries: &[u32]) -> u32 {
@@ -95,7 +95,7 @@ fn chang_roberts_matches_independent_state_counts() {
     for ids in [&[1, 2][..], &[1, 2, 3], &[3, 2, 1], &[2, 4, 1, 3]] {
         let config = ring::Config::with_ranks(ranks(ids), Variants::none());
         let check = with::<ChangRoberts>(size(ids), config).fifo();
-        let ours = counts(check.always_and_at_end(LeaderAgreement::new()).requiring_progress());
+        let ours = counts(check.always_and_at_end(LeaderAgreement::new()).check_progress());
         assert_eq!(ours, count(chang_roberts::sites(ids), Fifo), "ring {ids:?}");
     }
 }
@@ -139,9 +139,9 @@ fn bully_matches_independent_state_counts() {
     for (size, max, order) in
         [(2, 2, Unordered), (2, 2, Fifo), (2, 3, Unordered), (3, 1, Unordered), (3, 1, Fifo)]
     {
-        let config = garcia::Config::plain(size, TICKS_PER_UNIT);
+        let config = garcia::Config::with_defaults(size, TICKS_PER_TIME_UNIT);
         let check =
-            with::<Bully>(size, config).in_flight_per_link(64).term_max(max).requiring_progress();
+            with::<Bully>(size, config).in_flight_per_link(64).max_term(max).check_progress();
         let ours = counts(if order == Fifo { check.fifo() } else { check });
         let theirs = count(bully::sites(size as usize, max), order);
         assert_eq!(ours, theirs, "{size}, numbers up to {max}, {order:?}");
@@ -155,6 +155,6 @@ fn omitted_rule_changes_state_count() {
     let unmarked = Variants::none().with(ring::VariantId::UnmarkedForward);
     let config = ring::Config::with_ranks(ranks(&[1, 2, 3]), unmarked);
     let check = with::<ChangRoberts>(3, config).fifo();
-    let ours = counts(check.always_and_at_end(LeaderAgreement::new()).requiring_progress());
+    let ours = counts(check.always_and_at_end(LeaderAgreement::new()).check_progress());
     assert_ne!(ours, count(chang_roberts::sites(&[1, 2, 3]), Fifo));
 }

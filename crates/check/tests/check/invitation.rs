@@ -2,12 +2,12 @@
 //! and then merge. The numbers of states equal those of the independent model in
 //! `tests/independent`.
 
-use tenure_algorithms::election::Invitation;
+use tenure_algorithms::election::InvitationElection;
 use tenure_algorithms::election::invitation::{Config, VariantId};
 use tenure_core::monitors::{
     IncreasingOwnTerms, LeaderAgreement, LeaderScope, OneLeader, OneLeaderPerGroup,
 };
-use tenure_core::{ProcessId, TICKS_PER_UNIT};
+use tenure_core::{ProcessId, TICKS_PER_TIME_UNIT};
 
 use crate::by_service::{ServiceCheck, variants, with};
 use crate::catalogue::violates;
@@ -15,18 +15,19 @@ use crate::independent::searches::invitation::sites;
 use crate::independent::searches::search::Delivery::{Fifo, Unordered};
 use crate::independent::searches::search::{Delivery, count_within};
 
-fn invitation(size: u32, mistakes: &[VariantId]) -> ServiceCheck<Invitation> {
-    let plain = Config::plain(size, TICKS_PER_UNIT);
-    with::<Invitation>(size, Config { variants: variants(mistakes), ..plain }).detecting_failures()
+fn invitation(size: u32, mistakes: &[VariantId]) -> ServiceCheck<InvitationElection> {
+    let plain = Config::with_defaults(size, TICKS_PER_TIME_UNIT);
+    with::<InvitationElection>(size, Config { variants: variants(mistakes), ..plain })
+        .detecting_failures()
 }
 
-fn promised(check: ServiceCheck<Invitation>) -> ServiceCheck<Invitation> {
-    let check = check.always_and_at_end(LeaderAgreement::new()).requiring_progress();
+fn promised(check: ServiceCheck<InvitationElection>) -> ServiceCheck<InvitationElection> {
+    let check = check.always_and_at_end(LeaderAgreement::new()).check_progress();
     check.always_and_at_end(OneLeaderPerGroup::new()).always(IncreasingOwnTerms::new())
 }
 
 /// Returns a check of two processes. Only the first process starts an election.
-fn two(mistakes: &[VariantId]) -> ServiceCheck<Invitation> {
+fn two(mistakes: &[VariantId]) -> ServiceCheck<InvitationElection> {
     promised(invitation(2, mistakes).initiators([ProcessId(0)]).in_flight_per_link(1))
 }
 
@@ -36,8 +37,7 @@ type Case = (u32, usize, u64, usize, Delivery);
 
 fn compare((size, starters, most, in_flight, order): Case) {
     let starters: Vec<usize> = (0..starters).collect();
-    let check =
-        invitation(size, &[]).in_flight_per_link(in_flight).term_max(most).requiring_progress();
+    let check = invitation(size, &[]).in_flight_per_link(in_flight).max_term(most).check_progress();
     let check = check.initiators(starters.iter().copied().map(ProcessId::from_index));
     let check = check.configure(|config| config.model.has_single_election = true);
     let report = if order == Fifo { check.fifo() } else { check }.run();
@@ -63,27 +63,27 @@ fn larger_scopes_match_independent_state_counts() {
 
 #[test]
 fn groups_merge_in_every_schedule() {
-    two(&[]).in_flight_per_link(2).term_max(3).run().assert_holds();
-    two(&[]).in_flight_per_link(2).term_max(2).losing(1).run().assert_holds();
-    two(&[]).in_flight_per_link(2).term_max(2).duplicating(1).run().assert_holds();
+    two(&[]).in_flight_per_link(2).max_term(3).run().assert_holds();
+    two(&[]).in_flight_per_link(2).max_term(2).max_losses(1).run().assert_holds();
+    two(&[]).in_flight_per_link(2).max_term(2).max_duplicates(1).run().assert_holds();
 }
 
 #[test]
 fn restarted_leader_is_found_in_every_schedule() {
-    two(&[]).term_max(3).crashing(1).recovering(1).run().assert_holds();
+    two(&[]).max_term(3).max_crashes(1).max_recoveries(1).run().assert_holds();
 }
 
 /// A wrong suspicion splits the group, and the parts merge again.
 #[test]
 fn wrong_suspicion_does_no_harm() {
-    two(&[]).term_max(3).suspecting_falsely(1).run().assert_holds();
+    two(&[]).max_term(3).max_false_suspicions(1).run().assert_holds();
 }
 
 /// Each side of a partition has its own leader forever. The processes therefore do not all agree,
 /// but each side has one leader.
 #[test]
 fn sides_of_a_partition_have_one_leader_each() {
-    let check = || invitation(2, &[]).initiators([ProcessId(0)]).in_flight_per_link(2).term_max(2);
+    let check = || invitation(2, &[]).initiators([ProcessId(0)]).in_flight_per_link(2).max_term(2);
     let cut = || check().partitioning([ProcessId(0)]);
     cut().always_and_at_end(OneLeaderPerGroup::new()).run().assert_holds();
     violates(&cut().always_and_at_end(LeaderAgreement::new()).run(), "agreement");
@@ -93,10 +93,10 @@ fn sides_of_a_partition_have_one_leader_each() {
 
 #[test]
 fn each_mistake_is_found() {
-    violates(&two(&[VariantId::NoMerge]).term_max(2).run(), "agreement");
-    violates(&two(&[VariantId::FollowsEarly]).term_max(2).run(), "one-leader-per-group");
-    violates(&two(&[VariantId::AnyInvitation]).term_max(2).run(), "agreement");
-    let restarted = |mistake| two(&[mistake]).term_max(3).crashing(1).recovering(1).run();
+    violates(&two(&[VariantId::NoMerge]).max_term(2).run(), "agreement");
+    violates(&two(&[VariantId::FollowsEarly]).max_term(2).run(), "one-leader-per-group");
+    violates(&two(&[VariantId::AnyInvitation]).max_term(2).run(), "agreement");
+    let restarted = |mistake| two(&[mistake]).max_term(3).max_crashes(1).max_recoveries(1).run();
     violates(&restarted(VariantId::ForgottenNumber), "fresh-terms");
     violates(&restarted(VariantId::StaysBehind), "agreement");
 }

@@ -33,11 +33,12 @@ fn stamp_shifts_keep_judgements_and_lengths() {
         for (fifo, lost, doubled) in [(true, 0, 0), (true, 1, 0), (true, 0, 1), (false, 0, 0)] {
             for entries in [[1, 0], [1, 1], [2, 1]] {
                 let check = || {
-                    let check = lamport(2, switch).entries(entries).always(Fencing::new());
-                    let check = check.losing(lost).duplicating(doubled);
+                    let check = lamport(2, switch).request_limits(entries).always(Fencing::new());
+                    let check = check.max_losses(lost).max_duplicates(doubled);
                     if fifo { check.fifo() } else { check }
                 };
-                let (plain, rebased) = (check().run(), check().shifting_timestamps().run());
+                let (plain, rebased) =
+                    (check().run(), check().reducing_by_timestamp_shifts().run());
                 let case = (switch, fifo, lost, doubled, entries);
                 assert_eq!(verdicts(&plain), verdicts(&rebased), "{case:?}");
                 assert!(rebased.states <= plain.states, "{case:?}");
@@ -53,8 +54,10 @@ fn endless_requests_starve_none() {
     let sound =
         [None, Some(lamport::VariantId::AnyMessage), Some(lamport::VariantId::SuppressedReplies)];
     for switch in sound {
-        let check =
-            lamport(2, switch).entries(RequestLimit::Unbounded).shifting_timestamps().fifo();
+        let check = lamport(2, switch)
+            .request_limits(RequestLimit::Unbounded)
+            .reducing_by_timestamp_shifts()
+            .fifo();
         assert!(states(check) > 50, "{switch:?}");
     }
 }
@@ -62,8 +65,12 @@ fn endless_requests_starve_none() {
 #[test]
 fn missing_tie_break_deadlocks_with_endless_requests() {
     let other_first = lamport(2, Some(lamport::VariantId::ClockOnlyOtherFirst));
-    let report = other_first.entries(RequestLimit::Unbounded).shifting_timestamps().fifo().run();
+    let report = other_first
+        .request_limits(RequestLimit::Unbounded)
+        .reducing_by_timestamp_shifts()
+        .fifo()
+        .run();
     violates(&report, "starvation-freedom");
     let found = report.counterexample("starvation-freedom").expect("violated property");
-    assert_eq!((found.length(), found.kind), (2, ViolationKind::Deadlock));
+    assert_eq!((found.step_count(), found.kind), (2, ViolationKind::Deadlock));
 }

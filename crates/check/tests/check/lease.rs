@@ -5,31 +5,31 @@
 use std::ops::RangeInclusive;
 
 use tenure_algorithms::mutex::lease::{Config, VariantId};
-use tenure_algorithms::mutex::{ExpiringEntryDurations, Lease};
+use tenure_algorithms::mutex::{LeaseDurations, LeaseMutex};
 use tenure_algorithms::reduction::ElectionFromMutex;
 use tenure_check::{Check, Judgement};
 use tenure_core::monitors::{Fencing, LeaderScope, MutualExclusion, OneLeader};
-use tenure_core::{Mutex, ProcessId, TICKS_PER_UNIT};
+use tenure_core::{Mutex, ProcessId, TICKS_PER_TIME_UNIT};
 
 use crate::by_service::{ServiceCheck, variants, with};
 use crate::catalogue::violates;
 
 fn config(switches: &[VariantId]) -> Config {
-    let plain = Config::plain(TICKS_PER_UNIT);
-    let times = ExpiringEntryDurations { request_modulus: 1, ..plain.durations };
+    let plain = Config::with_defaults(TICKS_PER_TIME_UNIT);
+    let times = LeaseDurations { request_modulus: 1, ..plain.durations };
     Config { durations: times, variants: variants(switches), ..plain }
 }
 
 /// Returns a check in synchronous time. The latency of a message is within `latency`, in units.
-fn timed(size: u32, config: Config, latency: RangeInclusive<u32>) -> ServiceCheck<Lease> {
-    with::<Lease>(size, config).synchronous(latency)
+fn timed(size: u32, config: Config, latency: RangeInclusive<u32>) -> ServiceCheck<LeaseMutex> {
+    with::<LeaseMutex>(size, config).synchronous(latency)
 }
 
 fn exclusive<P: Mutex>(check: Check<P>) -> Check<P> {
     check.always(MutualExclusion::new()).always(Fencing::new())
 }
 
-fn two(switches: &[VariantId]) -> ServiceCheck<Lease> {
+fn two(switches: &[VariantId]) -> ServiceCheck<LeaseMutex> {
     exclusive(timed(2, config(switches), 0..=1))
 }
 
@@ -37,21 +37,27 @@ const P2: [ProcessId; 1] = [ProcessId(1)];
 
 #[test]
 fn safe_and_live_with_accurate_clocks() {
-    two(&[]).entries(2).starvation_free().run().assert_holds();
-    two(&[]).entries([0, 2]).losing(1).duplicating(1).starvation_free().run().assert_holds();
+    two(&[]).request_limits(2).check_starvation_freedom().run().assert_holds();
+    two(&[])
+        .request_limits([0, 2])
+        .max_losses(1)
+        .max_duplicates(1)
+        .check_starvation_freedom()
+        .run()
+        .assert_holds();
 }
 
 #[test]
 fn safe_with_partition_or_recovery() {
     two(&[]).partitioning(P2).run().assert_holds();
-    two(&[]).crashing(1).recovering(1).run().assert_holds();
+    two(&[]).max_crashes(1).max_recoveries(1).run().assert_holds();
 }
 
 #[test]
 fn safe_for_three() {
-    let three = || exclusive(timed(3, config(&[]), 0..=1)).entries([0, 1, 1]);
+    let three = || exclusive(timed(3, config(&[]), 0..=1)).request_limits([0, 1, 1]);
     three().partitioning(P2).run().assert_holds();
-    three().crashing(1).recovering(1).run().assert_holds();
+    three().max_crashes(1).max_recoveries(1).run().assert_holds();
 }
 
 /// Each of these variants omits a rule of the lock. With every one of them, two processes may be
@@ -65,11 +71,11 @@ fn every_rule_is_needed_for_safety() {
         group(2, NoMargin).partitioning(P2).run(),
         group(2, RenewalIgnored).run(),
         group(2, Impatient).run(),
-        group(3, ForgottenGrants).entries([0, 1, 1]).crashing(1).recovering(1).run(),
+        group(3, ForgottenGrants).request_limits([0, 1, 1]).max_crashes(1).max_recoveries(1).run(),
     ];
     let lengths = found.map(|report| {
         let found = report.counterexample("mutual-exclusion");
-        found.unwrap_or_else(|| panic!("{report}")).length()
+        found.unwrap_or_else(|| panic!("{report}")).step_count()
     });
     assert_eq!(lengths, [9, 9, 8, 5, 8]);
 }
@@ -78,14 +84,14 @@ fn every_rule_is_needed_for_safety() {
 /// section although its lease has expired.
 #[test]
 fn paused_holder_wakes_up_beside_another_holder() {
-    let check = with::<Lease>(2, config(&[])).always(MutualExclusion::new());
+    let check = with::<LeaseMutex>(2, config(&[])).always(MutualExclusion::new());
     violates(&check.in_flight_per_link(2).run(), "mutual-exclusion");
 }
 
 #[test]
 fn leader_lease_ends_before_next_election() {
     let report = |switches: &[VariantId]| {
-        let check = with::<ElectionFromMutex<Lease>>(2, config(switches)).synchronous(0..=1);
+        let check = with::<ElectionFromMutex<LeaseMutex>>(2, config(switches)).synchronous(0..=1);
         check.always(OneLeader::new(LeaderScope::Overall)).partitioning(P2).run()
     };
     report(&[]).assert_holds();

@@ -5,13 +5,14 @@
 //! The expected numbers of states are earlier results of this checker, which no other program has
 //! confirmed. They change only if the algorithm or the checker changes.
 
-use tenure_algorithms::mutex::Leased;
+use tenure_algorithms::mutex::SessionMutex;
 use tenure_algorithms::mutex::leased::{Config, VariantId};
 use tenure_core::monitors::{Fencing, MutualExclusion};
-use tenure_core::{ProcessId, TICKS_PER_UNIT};
+use tenure_core::{ProcessId, TICKS_PER_TIME_UNIT};
 use tenure_sim::{ProcessConfigs, Settings, Simulation};
 use tenure_trace::{
-    Action, Header, Record, RecordKind, Schedule, Service, TraceSource, merge_files,
+    Header, Record, RecordKind, Schedule, ScriptAction, Service, TraceProducer,
+    merge_files_for_verification,
 };
 
 use crate::by_service::{ServiceCheck, after, variants, with};
@@ -19,31 +20,39 @@ use crate::catalogue::violates;
 use crate::verdicts::states;
 
 /// Returns a check of two processes in synchronous time. The first process is the service.
-fn two(switches: &[VariantId]) -> ServiceCheck<Leased> {
+fn two(switches: &[VariantId]) -> ServiceCheck<SessionMutex> {
     exclusive(switches).always(Fencing::new())
 }
 
 /// Returns a check of the same two processes as in [`two`]. Mutual exclusion is its only property.
-fn exclusive(switches: &[VariantId]) -> ServiceCheck<Leased> {
-    with::<Leased>(2, config(switches)).synchronous(0..=1).always(MutualExclusion::new())
+fn exclusive(switches: &[VariantId]) -> ServiceCheck<SessionMutex> {
+    with::<SessionMutex>(2, config(switches)).synchronous(0..=1).always(MutualExclusion::new())
 }
 
 fn config(switches: &[VariantId]) -> Config {
-    Config { renewal_modulus: 1, variants: variants(switches), ..Config::plain(TICKS_PER_UNIT) }
+    Config {
+        renewal_modulus: 1,
+        variants: variants(switches),
+        ..Config::with_defaults(TICKS_PER_TIME_UNIT)
+    }
 }
 
 const P2: [ProcessId; 1] = [ProcessId(1)];
 
 #[test]
 fn safe_and_live_with_accurate_clocks() {
-    two(&[]).starvation_free().run().assert_holds();
+    two(&[]).check_starvation_freedom().run().assert_holds();
     two(&[]).partitioning(P2).run().assert_holds();
 }
 
 #[test]
 fn lease_ends_crashed_holder_across_leader_changes() {
-    two(&[]).crashing_at(P2).crashing(1).starvation_free().run().assert_holds();
-    let full = two(&[VariantId::TtlJumpsBack]).crashing_at(P2).crashing(1).starvation_free().run();
+    two(&[]).crashing_only(P2).max_crashes(1).check_starvation_freedom().run().assert_holds();
+    let full = two(&[VariantId::TtlJumpsBack])
+        .crashing_only(P2)
+        .max_crashes(1)
+        .check_starvation_freedom()
+        .run();
     violates(&full, "starvation-freedom");
 }
 
@@ -53,8 +62,9 @@ fn lease_ends_crashed_holder_across_leader_changes() {
 #[test]
 fn steps_before_the_search_precede_time() {
     let before = "enter p2; deliver p2→p1; deliver p1→p2; deliver p2→p1; deliver p1→p2; crash p2";
-    let check =
-        |switches: &[VariantId]| after(two(switches).crashing(1).starvation_free(), before).run();
+    let check = |switches: &[VariantId]| {
+        after(two(switches).max_crashes(1).check_starvation_freedom(), before).run()
+    };
     check(&[]).assert_holds();
     violates(&check(&[VariantId::TtlJumpsBack]), "starvation-freedom");
 }
@@ -65,7 +75,7 @@ fn steps_before_the_search_precede_time() {
 #[test]
 fn early_grant_before_logged_expiry_is_safe() {
     let early = || two(&[VariantId::EarlyRelease]);
-    early().starvation_free().run().assert_holds();
+    early().check_starvation_freedom().run().assert_holds();
     early().partitioning(P2).run().assert_holds();
 }
 
@@ -73,7 +83,7 @@ fn early_grant_before_logged_expiry_is_safe() {
 #[ignore = "20 s: cargo test -p tenure-check-tests --release -- --ignored leased::"]
 fn early_grant_before_logged_expiry_tolerates_duplication() {
     assert_eq!(
-        states(two(&[VariantId::EarlyRelease]).duplicating(1).in_flight_per_link(2)),
+        states(two(&[VariantId::EarlyRelease]).max_duplicates(1).in_flight_per_link(2)),
         776_843
     );
 }
@@ -92,7 +102,7 @@ fn every_rule_is_needed() {
         violates(&report, "mutual-exclusion");
     }
     violates(
-        &two(&[VariantId::WatchFromWrongRevision]).starvation_free().run(),
+        &two(&[VariantId::WatchFromWrongRevision]).check_starvation_freedom().run(),
         "starvation-freedom",
     );
 }
@@ -107,24 +117,25 @@ fn counterexample_with_choices_replays_in_every_engine() {
     let report = exclusive(&mistake).partitioning(P2).run();
     let found = report.counterexample("mutual-exclusion").expect("violated property");
     let schedule = Schedule::from_trace(&found.trace).expect("a schedule");
-    assert_eq!(schedule.step_count(), found.length());
+    assert_eq!(schedule.step_count(), found.step_count());
     let leased = config(&mistake);
     let folder = tempfile::tempdir().expect("a folder");
-    let header = Header::new("leased", Service::Mutex, 2, TraceSource::Node);
-    let nodes = tenure_runtime::run_schedule_on_nodes::<Leased>(
+    let header = Header::new("leased", Service::Mutex, 2, TraceProducer::Node);
+    let nodes = tenure_runtime::run_schedule_on_nodes::<SessionMutex>(
         &schedule,
         |_| leased.clone(),
         folder.path(),
         &header,
     );
-    let nodes = merge_files(nodes.expect("each step is possible")).expect("traces of one run");
-    let checker = with::<Leased>(2, leased.clone()).follow(&schedule);
+    let nodes = merge_files_for_verification(nodes.expect("each step is possible"))
+        .expect("traces of one run");
+    let checker = with::<SessionMutex>(2, leased.clone()).run_schedule(&schedule);
     let file = folder.path().join("simulated.ndjson");
     let to = std::fs::File::create(&file).expect("a file");
     let simulation =
-        Simulation::<Leased>::new(ProcessConfigs::Shared(leased.clone()), Settings::new(2));
-    simulation.follow(&schedule, to).expect("each step is possible");
-    let simulated = merge_files(vec![file]).expect("a trace");
+        Simulation::<SessionMutex>::new(ProcessConfigs::Shared(leased.clone()), Settings::new(2));
+    simulation.run_schedule(&schedule, to).expect("each step is possible");
+    let simulated = merge_files_for_verification(vec![file]).expect("a trace");
     let visible_records = |records: &[Record]| {
         let of_users = |record: &&Record| matches!(record.kind, RecordKind::Event(_));
         records.iter().filter(of_users).map(|it| (it.process, it.kind.clone())).collect::<Vec<_>>()
@@ -136,27 +147,29 @@ fn counterexample_with_choices_replays_in_every_engine() {
     assert_eq!(visible_records(&checker.records), wanted, "in the checker");
     // Negative control: if each choice in the schedule is changed, a step of the schedule is
     // impossible.
-    let choose = |at, value: u32| Action::Choose { at, value: 1 - value };
+    let choose = |at, value: u32| ScriptAction::Choose { at, value: 1 - value };
     let others = schedule.actions.iter().map(|action| match action {
-        Action::Choose { at, value } => choose(*at, *value),
+        ScriptAction::Choose { at, value } => choose(*at, *value),
         action => action.clone(),
     });
     let other = Schedule { actions: others.collect(), ..schedule.clone() };
     assert_ne!(other, schedule, "the schedule contains a choice");
-    assert!(with::<Leased>(2, leased).follow(&other).is_err());
+    assert!(with::<SessionMutex>(2, leased).run_schedule(&other).is_err());
 }
 
 #[test]
 #[ignore = "takes half a minute"]
 fn grant_to_expired_session_is_unsafe() {
-    let check =
-        exclusive(&[VariantId::GrantToDeadSession]).entries([2, 1]).losing(3).in_flight_per_link(2);
+    let check = exclusive(&[VariantId::GrantToDeadSession])
+        .request_limits([2, 1])
+        .max_losses(3)
+        .in_flight_per_link(2);
     violates(&check.run(), "mutual-exclusion");
 }
 
 #[test]
 fn tolerates_duplication() {
-    assert_eq!(states(two(&[]).duplicating(1).in_flight_per_link(2)), 144_129);
+    assert_eq!(states(two(&[]).max_duplicates(1).in_flight_per_link(2)), 144_129);
 }
 
 /// Two processes enter twice each, and no message is lost. If one message may be lost, the search
@@ -165,5 +178,10 @@ fn tolerates_duplication() {
 #[test]
 #[ignore = "takes ten seconds on one core when optimised"]
 fn safe_with_two_entries_each() {
-    two(&[]).entries(2).in_flight_per_link(2).starvation_free().run().assert_holds();
+    two(&[])
+        .request_limits(2)
+        .in_flight_per_link(2)
+        .check_starvation_freedom()
+        .run()
+        .assert_holds();
 }

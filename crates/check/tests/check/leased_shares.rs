@@ -4,7 +4,7 @@
 //! service omits a rule.
 
 use tenure_algorithms::catalogue::{self, AlgorithmVisitor, Parameters};
-use tenure_check::{Check, Judgement, Report};
+use tenure_check::{Check, CheckReport, Judgement};
 use tenure_core::monitors::AgreementMonitor;
 use tenure_core::{Agreement, Algorithm, Election, Mutex, ProcessId, Property};
 
@@ -46,46 +46,46 @@ const TWO: Case<'_> = Case {
 };
 
 impl Case<'_> {
-    fn run(&self) -> Report {
+    fn run(&self) -> CheckReport {
         let variants = self.variants.iter().map(ToString::to_string).collect();
         let size = self.entries.len() as u32;
         let parameters =
-            Parameters { sequence_number_modulus: 1, variants, ..Parameters::plain(size) };
+            Parameters { sequence_number_modulus: 1, variants, ..Parameters::with_defaults(size) };
         let report = catalogue::visit("leased-shares", &parameters, *self);
         report.unwrap_or_else(|error| panic!("{self:?}: {error}"))
     }
 }
 
 impl AlgorithmVisitor for Case<'_> {
-    type Output = Report;
+    type Output = CheckReport;
 
-    fn mutex<P: Mutex + Algorithm>(self, _: P::Config) -> Report {
+    fn mutex<P: Mutex + Algorithm>(self, _: P::Config) -> CheckReport {
         unreachable!("the shared lock offers another service")
     }
 
-    fn election<P: Election + Algorithm>(self, _: P::Config) -> Report {
+    fn election<P: Election + Algorithm>(self, _: P::Config) -> CheckReport {
         unreachable!("the shared lock offers another service")
     }
 
-    fn agreement<P: Agreement + Algorithm>(self, config: P::Config) -> Report {
+    fn agreement<P: Agreement + Algorithm>(self, config: P::Config) -> CheckReport {
         let size = self.entries.len() as u32;
         let service = P::card(&config, size).service;
-        let mut check = after(Check::<P>::with(size, config), self.before)
+        let mut check = after(Check::<P>::with_protocol_config(size, config), self.before)
             .configure(|config| config.service = service)
             .synchronous(0..=1)
-            .entries(self.entries)
-            .duplicating(self.duplicates)
+            .request_limits(self.entries)
+            .max_duplicates(self.duplicates)
             .max_states(self.max_states);
         if self.partition {
             check = check.partitioning([ProcessId(1)]);
         }
         if self.crash {
-            check = check.crashing_at([ProcessId(1)]).crashing(1);
+            check = check.crashing_only([ProcessId(1)]).max_crashes(1);
         }
         for property in self.properties {
             check = match AgreementMonitor::for_property(service, *property, size, &[]) {
                 Some(monitor) => check.always(monitor),
-                None => check.requiring_progress(),
+                None => check.check_progress(),
             };
         }
         check.run()

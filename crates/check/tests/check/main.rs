@@ -75,6 +75,6 @@ mod trust;
 mod verdicts;
 mod walks;
 
-// This crate contains the compiled checker for each type `SumMember::Sum`. The tests reuse the
+// This crate contains the compiled checker for each type `SumTypeMember::Sum`. The tests reuse the
 // compiled code.
 use tenure_instances as _;

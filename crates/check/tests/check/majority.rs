@@ -6,9 +6,9 @@
 use std::sync::Arc;
 
 use tenure_algorithms::Variants;
-use tenure_algorithms::mutex::Majority;
+use tenure_algorithms::mutex::FaultTolerantMaekawa;
 use tenure_algorithms::mutex::majority::{Config, VariantId};
-use tenure_check::Report;
+use tenure_check::CheckReport;
 use tenure_core::monitors::MutualExclusion;
 use tenure_core::quorum::{QuorumKind, QuorumSystem};
 
@@ -18,17 +18,18 @@ use crate::survival::{DifferentFences, survives, with_properties};
 
 const KINDS: [QuorumKind; 2] = [QuorumKind::Majority, QuorumKind::Tree];
 
-fn reordered(kind: QuorumKind, size: u32) -> ServiceCheck<Majority> {
-    with::<Majority>(size, Config::with_quorum_kind(kind, size).unwrap()).detecting_failures()
+fn reordered(kind: QuorumKind, size: u32) -> ServiceCheck<FaultTolerantMaekawa> {
+    with::<FaultTolerantMaekawa>(size, Config::with_quorum_kind(kind, size).unwrap())
+        .detecting_failures()
 }
 
-fn check(kind: QuorumKind, size: u32) -> ServiceCheck<Majority> {
+fn check(kind: QuorumKind, size: u32) -> ServiceCheck<FaultTolerantMaekawa> {
     reordered(kind, size).fifo()
 }
 
 #[test]
 fn safe_and_live_without_crashes() {
-    let count = |kind, (size, entries)| survives(check(kind, size).entries(entries));
+    let count = |kind, (size, entries)| survives(check(kind, size).request_limits(entries));
     let counts = |kind| [(2, 1), (2, 2), (3, 1)].map(|scope| count(kind, scope));
     assert_eq!(KINDS.map(counts), [[49, 269, 457], [49, 269, 404]]);
 }
@@ -44,17 +45,19 @@ fn tolerates_reordering_without_crashes() {
 fn survives_one_crash_of_three() {
     for kind in KINDS {
         for entries in [[1, 1, 0], [1, 0, 1], [0, 1, 1], [2, 1, 0]] {
-            survives(check(kind, 3).entries(entries).crashing(1));
+            survives(check(kind, 3).request_limits(entries).max_crashes(1));
         }
     }
-    assert_eq!(KINDS.map(|kind| survives(check(kind, 3).crashing(1))), [24_628, 17_207]);
+    assert_eq!(KINDS.map(|kind| survives(check(kind, 3).max_crashes(1))), [24_628, 17_207]);
 }
 
 /// On links that reorder messages, a withdrawal can cancel the next request of the same process. So
 /// the algorithm requires FIFO links.
 #[test]
 fn reordered_withdrawal_cancels_next_request() {
-    let report = with_properties(reordered(QuorumKind::Majority, 3).entries([1, 1, 0]).crashing(1));
+    let report = with_properties(
+        reordered(QuorumKind::Majority, 3).request_limits([1, 1, 0]).max_crashes(1),
+    );
     holds(&report, "mutual-exclusion");
     holds(&report, "fencing");
     violated(&report, "starvation-freedom", 8);
@@ -67,7 +70,11 @@ fn listed_quorums_survive_while_one_is_left() {
     let listed = |text: &str| {
         let quorums = Arc::new(text.parse::<QuorumSystem>().unwrap());
         let config = Config { quorums, variants: Variants::none() };
-        with::<Majority>(3, config).fifo().detecting_failures().entries([1, 1, 0]).crashing(1)
+        with::<FaultTolerantMaekawa>(3, config)
+            .fifo()
+            .detecting_failures()
+            .request_limits([1, 1, 0])
+            .max_crashes(1)
     };
     survives(listed("1,2/2,3/1,3"));
     let report = with_properties(listed("1,2/2,3"));
@@ -80,7 +87,7 @@ fn listed_quorums_survive_while_one_is_left() {
 #[test]
 fn two_crashes_of_three_block_safely() {
     for kind in KINDS {
-        let report = with_properties(check(kind, 3).crashing(2));
+        let report = with_properties(check(kind, 3).max_crashes(2));
         holds(&report, "mutual-exclusion");
         holds(&report, "fencing");
         violates(&report, "starvation-freedom");
@@ -90,7 +97,9 @@ fn two_crashes_of_three_block_safely() {
 #[test]
 fn crash_blocks_without_detector() {
     let config = Config::with_quorum_kind(QuorumKind::Majority, 3).unwrap();
-    let report = with_properties(with::<Majority>(3, config).fifo().crashing(1).entries([1, 0, 0]));
+    let report = with_properties(
+        with::<FaultTolerantMaekawa>(3, config).fifo().max_crashes(1).request_limits([1, 0, 0]),
+    );
     violates(&report, "starvation-freedom");
 }
 
@@ -98,23 +107,25 @@ fn crash_blocks_without_detector() {
 /// differ. With an unreliable detector, only the fencing token guarantees safety (checklist 3.6).
 #[test]
 fn false_suspicion_admits_two_with_different_fences() {
-    let wrong = |size, times| check(QuorumKind::Majority, size).suspecting_falsely(times);
-    let report = wrong(3, 1).entries([1, 1, 0]).always(MutualExclusion::new()).run();
+    let wrong = |size, times| check(QuorumKind::Majority, size).max_false_suspicions(times);
+    let report = wrong(3, 1).request_limits([1, 1, 0]).always(MutualExclusion::new()).run();
     violated(&report, "mutual-exclusion", 7);
-    let different = |check: ServiceCheck<Majority>| {
-        check.always(DifferentFences::default()).starvation_free().run()
+    let different = |check: ServiceCheck<FaultTolerantMaekawa>| {
+        check.always(DifferentFences::default()).check_starvation_freedom().run()
     };
-    different(wrong(2, 2).entries([2, 1])).assert_holds();
+    different(wrong(2, 2).request_limits([2, 1])).assert_holds();
     different(wrong(3, 1)).assert_holds();
     // With two suspicions, a process that withdraws its own vote must not give the vote to a
     // suspected process.
-    different(wrong(3, 2).entries([1, 1, 0])).assert_holds();
+    different(wrong(3, 2).request_limits([1, 1, 0])).assert_holds();
 }
 
-fn switched(kind: QuorumKind, switch: VariantId) -> Report {
+fn switched(kind: QuorumKind, switch: VariantId) -> CheckReport {
     let variants = Variants::none().with(switch);
     let config = Config { variants, ..Config::with_quorum_kind(kind, 3).unwrap() };
-    with_properties(with::<Majority>(3, config).fifo().detecting_failures().crashing(1))
+    with_properties(
+        with::<FaultTolerantMaekawa>(3, config).fifo().detecting_failures().max_crashes(1),
+    )
 }
 
 #[test]
@@ -132,7 +143,9 @@ fn disjoint_quorums_and_missing_generations_are_unsafe() {
 /// The reliable channel hides a loss and a duplicate from the lock (checklist 3.1).
 #[test]
 fn reliable_channel_hides_loss_and_duplication() {
-    let check =
-        over_channel::<Majority>(Config::with_quorum_kind(QuorumKind::Majority, 2).unwrap()).fifo();
-    with_properties(check.losing(1).duplicating(1)).assert_holds();
+    let check = over_channel::<FaultTolerantMaekawa>(
+        Config::with_quorum_kind(QuorumKind::Majority, 2).unwrap(),
+    )
+    .fifo();
+    with_properties(check.max_losses(1).max_duplicates(1)).assert_holds();
 }

@@ -6,8 +6,10 @@ use std::collections::BTreeMap;
 use tenure_algorithms::Variants;
 use tenure_algorithms::election::{Bully, ChangRoberts, bully, chang_roberts};
 use tenure_algorithms::mutex::{Central, RicartAgrawala, TokenRing, ricart_agrawala};
-use tenure_check::{Check, Checkable, Measure, MeasureConfig, MeasureReport, MeasureValue, RunEnd};
-use tenure_core::{ProcessId, TICKS_PER_UNIT};
+use tenure_check::{
+    Check, Checkable, FinalStateKind, Measure, MeasureConfig, MeasureReport, MeasureValue,
+};
+use tenure_core::{ProcessId, TICKS_PER_TIME_UNIT};
 use tenure_trace::{RecordKind, Trace};
 
 use crate::by_service::{ServiceCheck, of, with};
@@ -57,7 +59,7 @@ fn chang_roberts_attains_its_bound() {
 #[test]
 fn ricart_agrawala_has_constant_cost() {
     for (n, entries) in [(2, 1), (2, 2), (3, 1)] {
-        let check = ricart_agrawala(n, Variants::none()).entries(entries);
+        let check = ricart_agrawala(n, Variants::none()).request_limits(entries);
         let cost = 2 * (n - 1) * n * entries;
         assert_eq!(extremes(check, Measure::Messages), (cost, cost));
     }
@@ -68,7 +70,7 @@ fn ricart_agrawala_has_constant_cost() {
 #[test]
 fn bully_attains_its_bound() {
     for n in 2..=3 {
-        let config = bully::Config::plain(n, TICKS_PER_UNIT);
+        let config = bully::Config::with_defaults(n, TICKS_PER_TIME_UNIT);
         let check = with::<Bully>(n, config).initiators([ProcessId(0)]).synchronous(0..=1);
         let (_, most) = extremes(check, Measure::Messages);
         assert_eq!(most, n * n - 1);
@@ -79,7 +81,7 @@ fn bully_attains_its_bound() {
 fn messages_equal_received_without_faults() {
     let check = || of::<Central>(3);
     assert_eq!(extremes(check(), Measure::Messages), extremes(check(), Measure::Received));
-    let lossy = || check().losing(1).configure(|config| config.model.assumed_card = None);
+    let lossy = || check().max_losses(1).configure(|config| config.model.assumed_card = None);
     let (least_sent, _) = extremes(lossy(), Measure::Messages);
     let report = measured(lossy(), Measure::Received);
     assert!(report.exact_maximum() == Some(6) && least_sent <= 6, "{report}");
@@ -88,7 +90,7 @@ fn messages_equal_received_without_faults() {
 #[test]
 fn mistake_raises_the_maximum() {
     let again = Variants::none().with(ricart_agrawala::VariantId::RepliesAgain);
-    let check = ricart_agrawala(2, again).entries(2);
+    let check = ricart_agrawala(2, again).request_limits(2);
     assert!(measured(check, Measure::Messages).exact_maximum() > Some(8));
     let again = Variants::none().with(chang_roberts::VariantId::StartsAgain);
     let check = chang_roberts(&[3, 2, 1], again);
@@ -100,7 +102,7 @@ fn mistake_raises_the_maximum() {
 fn idle_token_has_no_bound() {
     let report = measured(of::<TokenRing>(2), Measure::Messages);
     assert!(report.is_unbounded(), "{report}");
-    assert_eq!(report.minimum_run_end, Some(RunEnd::Served));
+    assert_eq!(report.minimum_run_end, Some(FinalStateKind::Served));
     let maximum = report.maximum.as_ref().expect("there is a run");
     let from = maximum.run.repeats_from.expect("the end of the run repeats");
     assert!(from < maximum.run.steps.len());
@@ -109,7 +111,7 @@ fn idle_token_has_no_bound() {
 
 #[test]
 fn stopped_search_states_no_exact_extreme() {
-    let check = ricart_agrawala(3, Variants::none()).entries(2).max_states(2_000);
+    let check = ricart_agrawala(3, Variants::none()).request_limits(2).max_states(2_000);
     let report = measured(check, Measure::Messages);
     assert_eq!((report.exact_maximum(), report.is_complete), (None, false));
     assert!(report.summary().contains("at least"), "{report}");
@@ -121,7 +123,7 @@ fn stopped_search_states_no_exact_extreme() {
 #[test]
 fn bypass_at_the_cap_is_a_lower_bound() {
     let bypass = |cap| {
-        let check = of::<Central>(3).entries([0, 3, 1]).measuring_bypass(cap);
+        let check = of::<Central>(3).request_limits([0, 3, 1]).measuring_bypass(cap);
         measured(check, Measure::Bypass)
     };
     let value = |report: &MeasureReport| report.maximum.as_ref().expect("there is a run").value;
@@ -142,7 +144,7 @@ fn bypass_at_the_cap_is_a_lower_bound() {
 /// messages.
 #[test]
 fn time_is_the_longest_chain() {
-    let alone = ricart_agrawala(2, Variants::none()).entries([1, 0]);
+    let alone = ricart_agrawala(2, Variants::none()).request_limits([1, 0]);
     assert_eq!(extremes(alone, Measure::CausalChainLength), (2, 2));
     let both = measured(ricart_agrawala(2, Variants::none()), Measure::CausalChainLength);
     let maximum = both.maximum.as_ref().expect("there is a run");

@@ -122,7 +122,7 @@ impl<P: Protocol, U: Driver<P>> Prefix<P, U> {
         for at in (0..size).map(ProcessId::from_index) {
             let mut batch: Stepping<P> = EffectBuffer::new(ConstantEnvironment);
             let group = Group::new(at, size as u32);
-            let process = P::boot(group, config, None, &mut batch.effects());
+            let process = P::boot(group, config, None, &mut batch.sink());
             prefix.processes.push(process);
             prefix.release(at, &mut batch);
         }
@@ -144,7 +144,7 @@ impl<P: Protocol, U: Driver<P>> Prefix<P, U> {
     fn step(&self, at: ProcessId, input: Input<P>, mut next: Self) -> Self {
         let mut batch: Stepping<P> = EffectBuffer::new(ConstantEnvironment);
         next.totals.moves += 1;
-        next.processes[at.index()].step(input, &mut batch.effects());
+        next.processes[at.index()].step(input, &mut batch.sink());
         next.release(at, &mut batch);
         next
     }
@@ -212,7 +212,7 @@ fn locks_have_the_extremes_of_all_runs() {
     assert_equal(|| of::<SuzukiKasami>(2), &all);
     let mixed = vec![LockUser::Done, LockUser::Outside, LockUser::Outside];
     let all = enumerate::<NaimiTrehel, _>(&Default::default(), mixed, false);
-    assert_equal(|| of::<NaimiTrehel>(3).entries([0, 1, 1]), &all);
+    assert_equal(|| of::<NaimiTrehel>(3).request_limits([0, 1, 1]), &all);
 }
 
 #[test]

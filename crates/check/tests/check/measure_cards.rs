@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use tenure_algorithms::catalogue::{self, AlgorithmVisitor, ELECTIONS, MUTEXES, Parameters};
-use tenure_check::{Check, Checkable, Measure, MeasureReport, RequestLimit, RunEnd};
+use tenure_check::{Check, Checkable, FinalStateKind, Measure, MeasureReport, RequestLimit};
 use tenure_core::{
     Agreement, Algorithm, Card, CostUnit, DetectorClass, Election, Mutex, ProcessId, Rank, Timing,
 };
@@ -27,7 +27,9 @@ impl Case {
         }
         let enters = |at| RequestLimit::AtMost(u32::from(self.active.contains(&at)));
         let entries: Vec<RequestLimit> = (0..self.size).map(ProcessId).map(enters).collect();
-        let check = Check::<P>::with(self.size, config).entries(entries).channel_order(card.order);
+        let check = Check::<P>::with_protocol_config(self.size, config)
+            .request_limits(entries)
+            .channel_order(card.order);
         let check = check.initiators(self.active).max_states(2_000_000);
         let check =
             if card.detection == DetectorClass::None { check } else { check.detecting_failures() };
@@ -79,8 +81,12 @@ fn attains(name: &str, variant: Option<&str>, size: u32) -> Option<bool> {
     {
         let ranks = ring.iter().map(|id| Rank::from_id(*id)).collect();
         let variants = variant.iter().map(|it| (*it).to_owned()).collect();
-        let parameters =
-            Parameters { sequence_number_modulus: 1, ranks, variants, ..Parameters::plain(size) };
+        let parameters = Parameters {
+            sequence_number_modulus: 1,
+            ranks,
+            variants,
+            ..Parameters::with_defaults(size)
+        };
         let case = Case { size, active };
         let measured = catalogue::visit(name, &parameters, case.clone());
         let (card, report) = measured.unwrap_or_else(|error| panic!("{name}: {error}"))?;
@@ -95,7 +101,7 @@ fn attains(name: &str, variant: Option<&str>, size: u32) -> Option<bool> {
             *attained.get_or_insert(false) |= maximum == most;
             let minimum = report.exact_minimum().map_or(u64::MAX, u64::from);
             assert!(
-                report.minimum_run_end == Some(RunEnd::Served) || minimum >= least,
+                report.minimum_run_end == Some(FinalStateKind::Served) || minimum >= least,
                 "{context}"
             );
         }
@@ -139,7 +145,7 @@ fn cards_of_three_are_attained_but_for_quorums_trees_and_waves() {
 fn sound_variants_keep_the_costs_of_their_cards() {
     let mut measured = 0;
     for name in MUTEXES.iter().chain(ELECTIONS.iter()) {
-        let card = catalogue::card(name, &Parameters::plain(2)).expect("a known name");
+        let card = catalogue::card(name, &Parameters::with_defaults(2)).expect("a known name");
         for variant in card.variants.iter().filter(|it| it.sound) {
             measured += u32::from(attains(name, Some(variant.name), 2).is_some());
         }

@@ -20,16 +20,16 @@ fn check(size: u32) -> ServiceCheck<MisraRing> {
 #[test]
 fn safe_live_and_bypassed_once() {
     for (size, entries, states) in [(2, 2, 24_322), (3, 1, 206_118)] {
-        let check = check(size).entries(entries).always(Bypass::at_most(1));
+        let check = check(size).request_limits(entries).always(Bypass::at_most(1));
         assert_eq!(survives(check), states, "n = {size}");
     }
 }
 
 #[test]
 fn one_lost_token_is_regenerated_but_not_both() {
-    with_properties(check(2).entries(2).losing(1)).assert_holds();
-    with_properties(check(3).entries(1).losing(1)).assert_holds();
-    let both = with_properties(check(2).losing(2));
+    with_properties(check(2).request_limits(2).max_losses(1)).assert_holds();
+    with_properties(check(3).request_limits(1).max_losses(1)).assert_holds();
+    let both = with_properties(check(2).max_losses(2));
     holds(&both, "mutual-exclusion");
     holds(&both, "fencing");
     violates(&both, "starvation-freedom");
@@ -41,7 +41,7 @@ fn one_lost_token_is_regenerated_but_not_both() {
 fn one_loss_adds_one_bypass() {
     let bypass = |size: u32, most| {
         let entries: &[u32] = if size == 2 { &[3, 1] } else { &[2, 1, 0] };
-        check(size).entries(entries).losing(1).always(Bypass::at_most(most)).run()
+        check(size).request_limits(entries).max_losses(1).always(Bypass::at_most(most)).run()
     };
     for size in [2, 3] {
         let promised = MisraRing::card(&misra_ring::Config::default(), size);
@@ -71,15 +71,15 @@ fn needs_n_plus_one_numbers() {
 
 #[test]
 fn tokens_overtake_each_other_without_fifo() {
-    let report = of::<MisraRing>(2).entries(2).always(MutualExclusion::new()).run();
+    let report = of::<MisraRing>(2).request_limits(2).always(MutualExclusion::new()).run();
     violates(&report, "mutual-exclusion");
 }
 
 /// A duplicated message makes Misra's ring unsafe, and a crash blocks it.
 #[test]
 fn duplicate_is_unsafe_and_crash_blocks() {
-    violates(&check(2).duplicating(1).always(MutualExclusion::new()).run(), "mutual-exclusion");
-    let crash = with_properties(check(2).crashing(1));
+    violates(&check(2).max_duplicates(1).always(MutualExclusion::new()).run(), "mutual-exclusion");
+    let crash = with_properties(check(2).max_crashes(1));
     holds(&crash, "mutual-exclusion");
     violates(&crash, "starvation-freedom");
 }

@@ -3,13 +3,13 @@
 
 use tenure_algorithms::compose::coordinated::named_locks;
 use tenure_algorithms::compose::{NamedLocks, coordinated};
-use tenure_algorithms::election::{RepairedChangRoberts, repaired_chang_roberts};
+use tenure_algorithms::election::{FaultTolerantChangRoberts, repaired_chang_roberts};
 use tenure_check::{Check, Checkable};
 use tenure_core::monitors::{Fencing, MutualExclusion};
 use tenure_core::service::{mutex, with_election};
 use tenure_core::{
-    Algorithm, Card, Effects, Election, Group, LockName, Mutex, ProcessId, Protocol, Tagged,
-    TimerRole, Verdict,
+    Algorithm, Card, Effects, Election, Group, LockName, Mutex, PeerVerdict, ProcessId, Protocol,
+    Tagged, TimerRole,
 };
 
 use crate::catalogue::violates;
@@ -70,7 +70,7 @@ impl<E: Election> Protocol for SingleNameUser<E> {
         NamedLocks::<E>::timer_role(timer)
     }
 
-    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
+    fn on_suspicion(&mut self, peer: ProcessId, verdict: PeerVerdict, fx: &mut impl Effects<Self>) {
         self.locks.on_suspicion(peer, verdict, &mut inside(fx));
     }
 }
@@ -96,7 +96,7 @@ impl<E: Election + Algorithm> Algorithm for SingleNameUser<E> {
     }
 }
 
-type AtLeader = RepairedChangRoberts;
+type AtLeader = FaultTolerantChangRoberts;
 
 fn election() -> repaired_chang_roberts::Config {
     repaired_chang_roberts::Config::with_ranks(ranks(&[1, 2]))
@@ -104,7 +104,7 @@ fn election() -> repaired_chang_roberts::Config {
 
 fn named(names: [&str; 2]) -> Check<SingleNameUser<AtLeader>> {
     let names = names.map(|name| LockName::new(name).unwrap()).to_vec();
-    with_properties(Check::with(2, Config { names, locks: election().into() }))
+    with_properties(Check::with_protocol_config(2, Config { names, locks: election().into() }))
 }
 
 fn with_properties<P: Mutex + Checkable>(check: Check<P>) -> Check<P> {
@@ -116,9 +116,9 @@ fn with_properties<P: Mutex + Checkable>(check: Check<P>) -> Check<P> {
 /// before. The lock is safe and live in all states. The test also asserts the numbers of states.
 #[test]
 fn named_lock_is_safe_and_live_with_recovery() {
-    let same = || named(["a", "a"]).starvation_free();
-    let crashing = || same().crashing(1);
-    let all = [same(), crashing(), crashing().recovering(1).term_max(4)].map(states);
+    let same = || named(["a", "a"]).check_starvation_freedom();
+    let crashing = || same().max_crashes(1);
+    let all = [same(), crashing(), crashing().max_recoveries(1).max_term(4)].map(states);
     assert_eq!(all, [48, 219, 7206]);
 }
 

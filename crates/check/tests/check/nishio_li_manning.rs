@@ -22,28 +22,28 @@ fn check(size: u32) -> ServiceCheck<NishioLiManning> {
 #[test]
 fn matches_plain_algorithm_without_crashes() {
     for (size, entries, states) in [(2, 2, 83), (3, 1, 725)] {
-        assert_eq!(survives(check(size).entries(entries)), states);
-        let plain = of::<SuzukiKasami>(size).entries(entries);
+        assert_eq!(survives(check(size).request_limits(entries)), states);
+        let plain = of::<SuzukiKasami>(size).request_limits(entries);
         assert_eq!(survives(plain), states);
     }
 }
 
 #[test]
 fn survives_one_crash() {
-    assert_eq!(survives(check(2).entries(2).crashing(1)), 491);
-    assert_eq!(survives(check(3).entries(1).crashing(1)), 40_313);
+    assert_eq!(survives(check(2).request_limits(2).max_crashes(1)), 491);
+    assert_eq!(survives(check(3).request_limits(1).max_crashes(1)), 40_313);
 }
 
 #[test]
 fn survives_two_crashes_of_three() {
-    assert_eq!(survives(check(3).entries([0, 1, 1]).crashing(2)), 10_372);
+    assert_eq!(survives(check(3).request_limits([0, 1, 1]).max_crashes(2)), 10_372);
 }
 
 /// Explores runs in which a process replaces the token and then receives an inquiry from a crashed
 /// process. The process then gives up its new token, and the lock stays safe and live.
 #[test]
 fn survives_two_crashes_with_two_entries() {
-    assert_eq!(survives(check(3).entries([1, 2, 0]).crashing(2)), 13_115);
+    assert_eq!(survives(check(3).request_limits([1, 2, 0]).max_crashes(2)), 13_115);
 }
 
 /// The test crashes a process in each phase of its user. The crash blocks the plain lock of Suzuki
@@ -51,36 +51,36 @@ fn survives_two_crashes_with_two_entries() {
 #[test]
 fn survives_crashes_that_block_plain_algorithm() {
     for phase in [UserPhase::Idle, UserPhase::Waiting, UserPhase::Inside] {
-        let tolerant = check(3).entries([1, 1, 0]).crashing(1).crashing_while(phase);
+        let tolerant = check(3).request_limits([1, 1, 0]).max_crashes(1).crashing_only_in(phase);
         assert_eq!(cell(tolerant), Fine, "{phase:?}");
-        let plain = of::<SuzukiKasami>(3).entries([1, 1, 0]).detecting_failures();
-        assert_eq!(cell(plain.crashing(1).crashing_while(phase)), Blocked, "{phase:?}");
+        let plain = of::<SuzukiKasami>(3).request_limits([1, 1, 0]).detecting_failures();
+        assert_eq!(cell(plain.max_crashes(1).crashing_only_in(phase)), Blocked, "{phase:?}");
     }
 }
 
 #[test]
 fn replaces_token_of_initially_crashed_holder() {
     let down = [ProcessId(0)];
-    assert_eq!(cell(check(3).entries([0, 1, 1]).down_from_start(down)), Fine);
-    let plain = of::<SuzukiKasami>(3).entries([0, 1, 1]).detecting_failures();
-    assert_eq!(cell(plain.down_from_start(down)), Blocked);
+    assert_eq!(cell(check(3).request_limits([0, 1, 1]).initially_down(down)), Fine);
+    let plain = of::<SuzukiKasami>(3).request_limits([0, 1, 1]).detecting_failures();
+    assert_eq!(cell(plain.initially_down(down)), Blocked);
 }
 
 #[test]
 fn crash_blocks_without_detector() {
-    assert_eq!(cell(of::<NishioLiManning>(2).crashing(1)), Blocked);
+    assert_eq!(cell(of::<NishioLiManning>(2).max_crashes(1)), Blocked);
 }
 
 /// After a wrong suspicion, two processes may be inside the critical section, but their fences
 /// differ. With an unreliable detector, only the fencing token guarantees safety (checklist 3.6).
 #[test]
 fn false_suspicion_admits_two_with_different_fences() {
-    let wrong = || check(2).entries(2).suspecting_falsely(1);
+    let wrong = || check(2).request_limits(2).max_false_suspicions(1);
     let report = wrong().always(MutualExclusion::new()).run();
     violated(&report, "mutual-exclusion", 3);
-    for wrong in [wrong(), check(3).entries([1, 1, 0]).suspecting_falsely(1)] {
+    for wrong in [wrong(), check(3).request_limits([1, 1, 0]).max_false_suspicions(1)] {
         let named = wrong.always(DifferentFences::default());
-        named.starvation_free().run().assert_holds();
+        named.check_starvation_freedom().run().assert_holds();
     }
 }
 
@@ -89,7 +89,7 @@ fn false_suspicion_admits_two_with_different_fences() {
 /// case (checklist 5.6).
 #[test]
 fn recovered_process_accepts_old_token() {
-    let report = with_properties(check(2).entries(2).crashing(1).recovering(1));
+    let report = with_properties(check(2).request_limits(2).max_crashes(1).max_recoveries(1));
     violated(&report, "mutual-exclusion", 8);
     violated(&report, "starvation-freedom", 3);
 }
@@ -97,6 +97,6 @@ fn recovered_process_accepts_old_token() {
 #[test]
 fn reliable_channel_hides_loss_and_duplication() {
     let over = || over_channel::<NishioLiManning>(()).detecting_failures();
-    assert_eq!(survives(over().entries([0, 1]).losing(1).duplicating(1)), 3_131);
-    assert_eq!(survives(over().entries([0, 1]).losing(1).crashing(1)), 1_660);
+    assert_eq!(survives(over().request_limits([0, 1]).max_losses(1).max_duplicates(1)), 3_131);
+    assert_eq!(survives(over().request_limits([0, 1]).max_losses(1).max_crashes(1)), 1_660);
 }

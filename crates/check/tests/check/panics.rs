@@ -68,14 +68,16 @@ impl Protocol for PanicOnGreeting {
 #[test]
 fn handler_panic_reports_message_and_steps() {
     for threads in [1, 2, 7] {
-        let check = Check::<PanicOnGreeting>::with(3, ()).entries(2).threads(threads);
+        let check = Check::<PanicOnGreeting>::with_protocol_config(3, ())
+            .request_limits(2)
+            .threads(threads);
         let error = check.always(MutualExclusion::new()).try_run();
         let error = error.expect_err("a handler panics");
         let CheckError::Panicked { message, run } = &error else { panic!("{error}") };
         assert!(message.ends_with("greets a process that is inside"), "{message}");
         // The steps are two requests, four steps in which one process gets both welcomes and
         // enters, and the arrival of the other process's greeting.
-        assert_eq!(run.length(), 7, "{run}");
+        assert_eq!(run.step_count(), 7, "{run}");
         assert!(error.to_string().contains("receives hello"), "{error}");
     }
 }
@@ -83,13 +85,16 @@ fn handler_panic_reports_message_and_steps() {
 #[test]
 fn deep_panic_stops_all_threads() {
     // Millions of states precede the panic, so all threads take part in the search.
-    let check = Check::<PanicOnGreeting>::with(4, ()).entries([1, 1, 0, 0]).losing(1);
-    let refused = check.duplicating(1).threads(4).try_run().expect_err("a handler panics");
+    let check = Check::<PanicOnGreeting>::with_protocol_config(4, ())
+        .request_limits([1, 1, 0, 0])
+        .max_losses(1);
+    let refused = check.max_duplicates(1).threads(4).try_run().expect_err("a handler panics");
     assert!(matches!(refused, CheckError::Panicked { .. }), "{refused}");
 }
 
 #[test]
 #[should_panic(expected = "greets a process that is inside")]
 fn run_propagates_handler_panic() {
-    let _ = Check::<PanicOnGreeting>::with(2, ()).always(MutualExclusion::new()).run();
+    let _ =
+        Check::<PanicOnGreeting>::with_protocol_config(2, ()).always(MutualExclusion::new()).run();
 }

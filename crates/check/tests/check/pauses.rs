@@ -4,13 +4,13 @@
 //! measure the silence of a peer. After the pause, a correct runner delivers the waiting messages
 //! before it fires such timers. A runner with a known mistake fires the timers first.
 
-use tenure_algorithms::detector::Heartbeat;
+use tenure_algorithms::detector::AdaptiveTimeoutDetector;
 use tenure_algorithms::detector::heartbeat::Config;
-use tenure_check::{Check, Report};
+use tenure_check::{Check, CheckReport};
 use tenure_core::service::detector::{Command, Event};
 use tenure_core::{
-    Delay, Effects, Group, LocalTime, Monitor, Observation, ProcessId, Property, Protocol,
-    TICKS_PER_UNIT, TimerRole, Verdict, Violation,
+    Delay, Effects, Group, LocalTime, Monitor, Observation, PeerVerdict, ProcessId, Property,
+    Protocol, TICKS_PER_TIME_UNIT, TimerRole, Violation,
 };
 
 use crate::catalogue::violates;
@@ -101,7 +101,7 @@ impl<P: Protocol<Stable = ()>> Protocol for Pausable<P> {
         fx: &mut impl Effects<Self>,
     ) -> Self {
         if group.me() == P1 {
-            fx.set_timer(Timer::Stop, Delay::between_units(0, 3));
+            fx.set_timer(Timer::Stop, Delay::between_time_units(0, 3));
         }
         let mut due = Vec::new();
         let inner = P::boot(group, config, None, &mut InnerEffects { fx, due: &mut due });
@@ -126,7 +126,7 @@ impl<P: Protocol<Stable = ()>> Protocol for Pausable<P> {
         match timer {
             Timer::Stop => {
                 self.is_stopped = true;
-                fx.set_timer(Timer::Continue, Delay::between_units(1, 4));
+                fx.set_timer(Timer::Continue, Delay::between_time_units(1, 4));
             }
             Timer::Continue => {
                 self.is_stopped = false;
@@ -162,7 +162,7 @@ impl Monitor<Command, Event> for Accuracy {
         seen: Observation<'_, Command, Event>,
     ) -> Result<(), Violation> {
         match seen {
-            Observation::Event(Event { peer, verdict: Verdict::Suspect }) if at == P1 => {
+            Observation::Event(Event { peer, verdict: PeerVerdict::Suspect }) if at == P1 => {
                 Err(Violation { at, message: format!("{at} suspects {peer}, which is up") })
             }
             _ => Ok(()),
@@ -170,15 +170,16 @@ impl Monitor<Command, Event> for Accuracy {
     }
 }
 
-fn paused(fires_first: bool) -> Report {
-    let (period, timeout) = (Delay::units(2), Delay::units(4).max);
+fn paused(fires_first: bool) -> CheckReport {
+    let (period, timeout) = (Delay::time_units(2), Delay::time_units(4).max);
     let config = Config {
         period,
         initial_timeout: timeout,
-        increment: TICKS_PER_UNIT,
+        increment: TICKS_PER_TIME_UNIT,
         max_timeout: timeout,
     };
-    let check = Check::<Pausable<Heartbeat>>::with(2, (config, fires_first));
+    let check =
+        Check::<Pausable<AdaptiveTimeoutDetector>>::with_protocol_config(2, (config, fires_first));
     check.synchronous(0..=1).always(Accuracy).run()
 }
 

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use tenure_algorithms::catalogue::{self, AlgorithmVisitor, Parameters};
-use tenure_check::{Check, Judgement, Report};
+use tenure_check::{Check, CheckReport, Judgement};
 use tenure_core::monitors::AgreementMonitor;
 use tenure_core::{Agreement, Algorithm, Election, Graph, Mutex, Property};
 
@@ -40,13 +40,13 @@ impl<'a> Case<'a> {
         let parameters = Parameters {
             graph: self.graph.clone().map(Arc::new),
             variants: self.variant.iter().map(ToString::to_string).collect(),
-            ..Parameters::plain(self.sessions.len() as u32)
+            ..Parameters::with_defaults(self.sessions.len() as u32)
         };
         let explored = catalogue::visit(self.name, &parameters, Explore { case: self, measures });
         explored.unwrap_or_else(|error| panic!("{self:?}: {error}"))
     }
 
-    fn report(&self) -> Report {
+    fn report(&self) -> CheckReport {
         self.explore(false).report()
     }
 
@@ -86,8 +86,9 @@ impl AlgorithmVisitor for Explore<'_> {
     fn agreement<P: Agreement + Algorithm>(self, config: P::Config) -> Explored {
         let size = self.case.sessions.len() as u32;
         let service = P::card(&config, size).service;
-        let check = Check::<P>::with(size, config).entries(self.case.sessions);
-        let check = check.duplicating(self.case.duplicates);
+        let check =
+            Check::<P>::with_protocol_config(size, config).request_limits(self.case.sessions);
+        let check = check.max_duplicates(self.case.duplicates);
         let check = check.configure(|config| config.service = service);
         let check = if self.case.order == Fifo { check.fifo() } else { check };
         if self.measures {
@@ -95,7 +96,7 @@ impl AlgorithmVisitor for Explore<'_> {
         }
         let monitor =
             AgreementMonitor::for_property(service, Property::SessionExclusion, size, &[]);
-        Explored::checked(check.always(monitor.expect("the service has it")).requiring_progress())
+        Explored::checked(check.always(monitor.expect("the service has it")).check_progress())
     }
 }
 

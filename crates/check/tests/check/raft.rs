@@ -10,55 +10,56 @@
 use std::ops::RangeInclusive;
 
 use tenure_algorithms::election::raft::VariantId;
-use tenure_algorithms::election::{Raft, raft};
-use tenure_check::{Judgement, Report};
+use tenure_algorithms::election::{RaftElection, raft};
+use tenure_check::{CheckReport, Judgement};
 use tenure_core::monitors::{LeaderAgreement, LeaderScope, OneLeader};
-use tenure_core::{Delay, ProcessId, TICKS_PER_UNIT};
+use tenure_core::{Delay, ProcessId, TICKS_PER_TIME_UNIT};
 
 use crate::by_service::{ServiceCheck, variants, with};
 use crate::catalogue::violated;
 
 fn config(size: u32, switches: &[VariantId]) -> raft::Config {
-    let plain = raft::Config::plain(size, TICKS_PER_UNIT);
+    let plain = raft::Config::with_defaults(size, TICKS_PER_TIME_UNIT);
     raft::Config { heartbeat_modulus: 1, variants: variants(switches), ..plain }
 }
 
 /// Returns a check in which timers fire at any time and delays have no bound. The search prunes
 /// states with a term above `terms`, or with more than two messages on a link.
-fn raft(size: u32, terms: u64, switches: &[VariantId]) -> ServiceCheck<Raft> {
-    let check = with::<Raft>(size, config(size, switches));
-    check.term_max(terms).in_flight_per_link(2).initiators([])
+fn raft(size: u32, terms: u64, switches: &[VariantId]) -> ServiceCheck<RaftElection> {
+    let check = with::<RaftElection>(size, config(size, switches));
+    check.max_term(terms).in_flight_per_link(2).initiators([])
 }
 
-fn one_leader_per_term(check: ServiceCheck<Raft>) -> Report {
+fn one_leader_per_term(check: ServiceCheck<RaftElection>) -> CheckReport {
     check.always(OneLeader::new(LeaderScope::PerTerm)).run()
 }
 
-fn one_leader_at_a_time(check: ServiceCheck<Raft>) -> Report {
+fn one_leader_at_a_time(check: ServiceCheck<RaftElection>) -> CheckReport {
     check.always(OneLeader::new(LeaderScope::Overall)).run()
 }
 
 /// Returns a check in synchronous time. A timer may fire at any unit within the range of its delay.
-/// The range models clocks that differ. As in [`raft::Config::plain`], the election timeout is
-/// longer than the heartbeat interval and the lease together.
-fn timed(switches: &[VariantId], latency: RangeInclusive<u32>) -> ServiceCheck<Raft> {
+/// The range models clocks that differ. As in [`raft::Config::with_defaults`], the election timeout
+/// is longer than the heartbeat interval and the lease together.
+fn timed(switches: &[VariantId], latency: RangeInclusive<u32>) -> ServiceCheck<RaftElection> {
     // A heartbeat interval is longer than the latencies of a message and its answer together.
     let heartbeat = 2 * u64::from(*latency.end()) + 1;
     let config = raft::Config {
-        election_timeout: Delay::between_units(heartbeat + 2, heartbeat + 3),
-        heartbeat_interval: Delay::units(heartbeat),
-        lease_duration: Delay::units(1),
+        election_timeout: Delay::between_time_units(heartbeat + 2, heartbeat + 3),
+        heartbeat_interval: Delay::time_units(heartbeat),
+        lease_duration: Delay::time_units(1),
         ..config(3, switches)
     };
-    let check = with::<Raft>(3, config).term_max(2).in_flight_per_link(2).initiators([]);
+    let check = with::<RaftElection>(3, config).max_term(2).in_flight_per_link(2).initiators([]);
     check.synchronous(latency).partitioning([ProcessId(0)])
 }
 
 #[test]
 fn two_elect_one_leader_per_term_under_faults() {
-    one_leader_per_term(raft(2, 2, &[]).crashing(1).recovering(1)).assert_holds();
-    one_leader_per_term(raft(2, 2, &[]).losing(1).duplicating(1)).assert_holds();
-    one_leader_per_term(raft(2, 1, &[VariantId::PreVote]).crashing(1).recovering(1)).assert_holds();
+    one_leader_per_term(raft(2, 2, &[]).max_crashes(1).max_recoveries(1)).assert_holds();
+    one_leader_per_term(raft(2, 2, &[]).max_losses(1).max_duplicates(1)).assert_holds();
+    one_leader_per_term(raft(2, 1, &[VariantId::PreVote]).max_crashes(1).max_recoveries(1))
+        .assert_holds();
 }
 
 #[test]
@@ -67,7 +68,7 @@ fn three_elect_one_leader_per_term_under_faults() {
     one_leader_per_term(raft(1)).assert_holds();
     // The check permits losses. A link that already holds one message therefore drops further
     // messages.
-    one_leader_per_term(raft(1).losing(1).crashing(1).recovering(1)).assert_holds();
+    one_leader_per_term(raft(1).max_losses(1).max_crashes(1).max_recoveries(1)).assert_holds();
 }
 
 /// In the variant `ForgottenVote`, a process forgets its vote. If messages may be lost, a search
@@ -75,9 +76,13 @@ fn three_elect_one_leader_per_term_under_faults() {
 /// messages hides the mistake.
 #[test]
 fn bounds_suffice_to_find_forgotten_vote() {
-    let forgetful =
-        || raft(3, 1, &[VariantId::ForgottenVote]).in_flight_per_link(1).crashing(1).recovering(1);
-    violated(&one_leader_per_term(forgetful().losing(1)), "one-leader-per-term", 8);
+    let forgetful = || {
+        raft(3, 1, &[VariantId::ForgottenVote])
+            .in_flight_per_link(1)
+            .max_crashes(1)
+            .max_recoveries(1)
+    };
+    violated(&one_leader_per_term(forgetful().max_losses(1)), "one-leader-per-term", 8);
     one_leader_per_term(forgetful()).assert_holds();
 }
 
@@ -87,9 +92,9 @@ fn bounds_suffice_to_find_forgotten_vote() {
 #[ignore = "takes half a minute on one core when optimised"]
 fn three_elect_one_leader_in_each_of_two_terms() {
     let raft = || raft(3, 2, &[]).in_flight_per_link(1);
-    one_leader_per_term(raft().losing(1)).assert_holds();
-    one_leader_per_term(raft().duplicating(1)).assert_holds();
-    one_leader_per_term(raft().crashing(1).recovering(1)).assert_holds();
+    one_leader_per_term(raft().max_losses(1)).assert_holds();
+    one_leader_per_term(raft().max_duplicates(1)).assert_holds();
+    one_leader_per_term(raft().max_crashes(1).max_recoveries(1)).assert_holds();
 }
 
 /// A voter crashes and recovers without its vote. It then votes a second time in the same term, and
@@ -97,12 +102,12 @@ fn three_elect_one_leader_in_each_of_two_terms() {
 #[test]
 fn forgotten_vote_makes_two_leaders_of_one_term() {
     let forgetful = || raft(3, 1, &[VariantId::ForgottenVote]);
-    let report = one_leader_per_term(forgetful().crashing(1).recovering(1));
+    let report = one_leader_per_term(forgetful().max_crashes(1).max_recoveries(1));
     violated(&report, "one-leader-per-term", 8);
     // Without recovery, no vote is lost.
-    one_leader_per_term(forgetful().crashing(1)).assert_holds();
+    one_leader_per_term(forgetful().max_crashes(1)).assert_holds();
     // With a saved vote, no vote is lost.
-    one_leader_per_term(raft(3, 1, &[]).crashing(1).recovering(1)).assert_holds();
+    one_leader_per_term(raft(3, 1, &[]).max_crashes(1).max_recoveries(1)).assert_holds();
 }
 
 /// Three processes agree in synchronous time although one crashes and recovers. The command `tenure
@@ -115,15 +120,12 @@ fn forgotten_vote_makes_two_leaders_of_one_term() {
 #[ignore = "takes ten seconds on two cores"]
 fn three_agree_in_synchronous_time_with_recovery() {
     let check = |switches: &[VariantId]| {
-        let check = with::<Raft>(3, config(3, switches)).term_max(2);
-        check.initiators([ProcessId(0)]).synchronous(1..=1).crashing(1).recovering(1)
+        let check = with::<RaftElection>(3, config(3, switches)).max_term(2);
+        check.initiators([ProcessId(0)]).synchronous(1..=1).max_crashes(1).max_recoveries(1)
     };
     let overall = OneLeader::new(LeaderScope::Overall);
-    let report = check(&[])
-        .always_and_at_end(LeaderAgreement::new())
-        .requiring_progress()
-        .always(overall)
-        .run();
+    let report =
+        check(&[]).always_and_at_end(LeaderAgreement::new()).check_progress().always(overall).run();
     report.assert_holds();
     assert_eq!((report.states, report.bounds.in_flight), (1_168_460, None));
     // Negative control: without its saved vote, a recovered process votes twice in synchronous
@@ -169,12 +171,12 @@ fn missing_check_quorum_or_long_lease_makes_two_leaders() {
 /// timeouts and restarts (column of Raft in section 5.7 of the checklist).
 #[test]
 fn all_agree_within_explored_terms() {
-    let agreed = |check: ServiceCheck<Raft>| {
-        check.always_and_at_end(LeaderAgreement::new()).requiring_progress().run().assert_holds();
+    let agreed = |check: ServiceCheck<RaftElection>| {
+        check.always_and_at_end(LeaderAgreement::new()).check_progress().run().assert_holds();
     };
     agreed(raft(2, 2, &[]).initiators([ProcessId(0)]));
-    agreed(raft(2, 2, &[]).losing(1).duplicating(1));
-    agreed(raft(2, 2, &[]).crashing(1).recovering(1));
+    agreed(raft(2, 2, &[]).max_losses(1).max_duplicates(1));
+    agreed(raft(2, 2, &[]).max_crashes(1).max_recoveries(1));
     agreed(raft(3, 1, &[]).in_flight_per_link(1));
     agreed(raft(2, 1, &[VariantId::PreVote]).initiators([ProcessId(0)]).in_flight_per_link(1));
 }

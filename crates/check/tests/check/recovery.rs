@@ -17,7 +17,7 @@ use crate::faults::cell;
 use crate::verdicts::verdicts;
 
 fn after_recovery<P: Mutex>(check: Check<P>) -> Outcome {
-    cell(check.crashing(1).recovering(1))
+    cell(check.max_crashes(1).max_recoveries(1))
 }
 
 /// A recovery makes these locks unsafe, because the recovered process has lost its state. A
@@ -25,12 +25,12 @@ fn after_recovery<P: Mutex>(check: Check<P>) -> Outcome {
 /// received.
 #[test]
 fn forgotten_grant_is_unsafe_after_recovery() {
-    assert_eq!(after_recovery(of::<Central>(3).entries([0, 1, 1])), Unsafe);
+    assert_eq!(after_recovery(of::<Central>(3).request_limits([0, 1, 1])), Unsafe);
     assert_eq!(after_recovery(of::<Lamport>(2).fifo()), Unsafe);
     assert_eq!(after_recovery(of::<RicartAgrawala>(2)), Unsafe);
-    assert_eq!(after_recovery(of::<CarvalhoRoucairol>(2).entries(2)), Unsafe);
+    assert_eq!(after_recovery(of::<CarvalhoRoucairol>(2).request_limits(2)), Unsafe);
     let pairs = maekawa::Config::with_quorum_kind(QuorumKind::Pairs, 3).expect("pairs exist");
-    assert_eq!(after_recovery(with::<Maekawa>(3, pairs).entries([1, 1, 0]).fifo()), Unsafe);
+    assert_eq!(after_recovery(with::<Maekawa>(3, pairs).request_limits([1, 1, 0]).fifo()), Unsafe);
 }
 
 /// A token that is lost in a crash stays lost after the recovery. No process makes a new token, so
@@ -54,14 +54,20 @@ fn crashed_token_stays_lost() {
 #[test]
 fn rebasing_keeps_judgements_with_recovery() {
     fn agrees<P: Mutex + Algorithm>(check: impl Fn() -> Check<P>) {
-        let (plain, reduced) = (check().run(), check().shifting_timestamps().run());
+        let (plain, reduced) = (check().run(), check().reducing_by_timestamp_shifts().run());
         assert_eq!(verdicts(&plain), verdicts(&reduced), "{plain}\n{reduced}");
         assert!(!plain.holds(), "recovery should violate a property: {plain}");
     }
     let faults = |entries: [u32; 2]| {
-        move || safe_and_live(of::<RicartAgrawala>(2).entries(entries).crashing(1).recovering(1))
+        move || {
+            safe_and_live(
+                of::<RicartAgrawala>(2).request_limits(entries).max_crashes(1).max_recoveries(1),
+            )
+        }
     };
     agrees(faults([1, 1]));
     agrees(faults([2, 2]));
-    agrees(|| safe_and_live(of::<CarvalhoRoucairol>(2).entries(2).crashing(1).recovering(1)));
+    agrees(|| {
+        safe_and_live(of::<CarvalhoRoucairol>(2).request_limits(2).max_crashes(1).max_recoveries(1))
+    });
 }

@@ -5,7 +5,7 @@ use tenure_algorithms::Variants;
 use tenure_algorithms::catalogue::{self, AlgorithmVisitor, Parameters};
 use tenure_algorithms::mutex::{Central, NishioLiManning, RicartAgrawala, ricart_agrawala};
 use tenure_algorithms::reduction::ElectionFromMutex;
-use tenure_check::{Check, Judgement, Report};
+use tenure_check::{Check, CheckReport, Judgement};
 use tenure_core::monitors::{self, BestRankLeads, LeaderScope, OneLeader};
 use tenure_core::{Agreement, Algorithm, CrashModel, Election, Mutex, Rank};
 
@@ -13,13 +13,13 @@ use crate::by_service::{of, with};
 use crate::catalogue::{holds, violates};
 use crate::survival::survives;
 
-fn elects<P: Election>(check: Check<P>, size: u32) -> Report {
+fn elects<P: Election>(check: Check<P>, size: u32) -> CheckReport {
     let ranks: Vec<Rank> = (1..=size).map(Rank::from_id).collect();
     check
         .always_and_at_end(monitors::LeaderAgreement::new())
         .always(OneLeader::new(LeaderScope::Overall))
         .always_and_at_end(BestRankLeads::new(ranks))
-        .requiring_progress()
+        .check_progress()
         .run()
 }
 
@@ -51,9 +51,9 @@ fn election_by_wrong_lock_is_wrong() {
 /// election tolerates no crash, even if its lock does.
 #[test]
 fn election_by_tolerant_lock_keeps_crashed_leader() {
-    let check = of::<ElectionFromMutex<NishioLiManning>>(2).detecting_failures().crashing(1);
+    let check = of::<ElectionFromMutex<NishioLiManning>>(2).detecting_failures().max_crashes(1);
     violates(&check.always_and_at_end(monitors::LeaderAgreement::new()).run(), "agreement");
-    let parameters = Parameters::plain(3);
+    let parameters = Parameters::with_defaults(3);
     let name = "election-from-mutex:nishio-li-manning";
     let faults = |name| catalogue::card(name, &parameters).expect("a known name").faults;
     assert_eq!(faults("nishio-li-manning").crashes, CrashModel::Stop);
@@ -69,8 +69,8 @@ impl AlgorithmVisitor for Contests {
     type Output = ();
 
     fn mutex<P: Mutex + Algorithm>(self, config: P::Config) {
-        let check = Check::<P>::with(self.0.len() as u32, config);
-        survives(check.fifo().entries(self.0));
+        let check = Check::<P>::with_protocol_config(self.0.len() as u32, config);
+        survives(check.fifo().request_limits(self.0));
     }
 
     fn election<P: Election + Algorithm>(self, _: P::Config) {
@@ -85,7 +85,7 @@ impl AlgorithmVisitor for Contests {
 #[test]
 fn lock_by_election_is_safe_and_live() {
     for entries in [&[2, 2][..], &[1, 1, 1]] {
-        let parameters = Parameters::plain(entries.len() as u32);
+        let parameters = Parameters::with_defaults(entries.len() as u32);
         let contests = Contests(entries);
         catalogue::visit("mutex-from-election:chang-roberts", &parameters, contests)
             .expect("the catalogue contains the reduction");

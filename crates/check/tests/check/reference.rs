@@ -11,7 +11,7 @@ use tenure_core::ChannelOrder;
 use tenure_core::monitors::MutualExclusion;
 
 fn check(size: u32, entries: u32, order: ChannelOrder) -> Check<Textbook> {
-    Check::of(size).entries(entries).channel_order(order).always(MutualExclusion::new())
+    Check::new(size).request_limits(entries).channel_order(order).always(MutualExclusion::new())
 }
 
 /// The built-in algorithm with the variant `Reference` has as many states and steps as the
@@ -20,7 +20,7 @@ fn check(size: u32, entries: u32, order: ChannelOrder) -> Check<Textbook> {
 fn shipped_algorithm_of_1981_matches_state_counts() {
     let variants = Variants::none().with(ricart_agrawala::VariantId::Reference);
     for (entries, known) in [(1, (2_049, 5_489)), (2, (25_674, 71_373))] {
-        let check = with::<RicartAgrawala>(3, variants).entries(entries).fifo();
+        let check = with::<RicartAgrawala>(3, variants).request_limits(entries).fifo();
         assert_eq!(counts(check.always(MutualExclusion::new())), known);
     }
 }
@@ -52,20 +52,26 @@ fn four_with_reordering_match_state_count() {
 
 #[test]
 fn rebasing_makes_endless_requests_finite() {
-    let check =
-        Check::<Textbook>::of(3).entries(RequestLimit::Unbounded).fifo().shifting_timestamps();
-    let endless = check.always(MutualExclusion::new()).starvation_free();
+    let check = Check::<Textbook>::new(3)
+        .request_limits(RequestLimit::Unbounded)
+        .fifo()
+        .reducing_by_timestamp_shifts();
+    let endless = check.always(MutualExclusion::new()).check_starvation_freedom();
     assert_eq!(counts(endless), (1_833, 5_297 + 1));
 }
 
 #[test]
 fn reply_while_inside_is_found_in_ten_steps() {
-    let wrong = || Check::<Textbook>::with(3, Mistake::ReplyWhileInside).entries(2).fifo();
+    let wrong = || {
+        Check::<Textbook>::with_protocol_config(3, Mistake::ReplyWhileInside)
+            .request_limits(2)
+            .fifo()
+    };
     let alone = wrong().always(MutualExclusion::new()).run();
-    let both = wrong().always(MutualExclusion::new()).starvation_free().run();
+    let both = wrong().always(MutualExclusion::new()).check_starvation_freedom().run();
     for report in [alone, both] {
         let found =
             report.counterexample("mutual-exclusion").expect("mutual exclusion is violated");
-        assert_eq!(found.length(), 10, "{found}");
+        assert_eq!(found.step_count(), 10, "{found}");
     }
 }

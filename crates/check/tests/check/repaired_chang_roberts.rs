@@ -5,9 +5,9 @@
 //! confirmed. They change only if the algorithm or the checker changes.
 
 use tenure_algorithms::Variants;
-use tenure_algorithms::compose::{Coordinated, MutexOnly};
+use tenure_algorithms::compose::{CoordinatedLock, MutexOnly};
 use tenure_algorithms::election::{
-    ChangRoberts, RepairedChangRoberts, chang_roberts, repaired_chang_roberts,
+    ChangRoberts, FaultTolerantChangRoberts, chang_roberts, repaired_chang_roberts,
 };
 use tenure_check::Check;
 use tenure_core::monitors::{Fencing, LeaderScope, MutualExclusion, OneLeader};
@@ -18,14 +18,16 @@ use crate::catalogue::violated;
 use crate::elections::{ranks, with_properties};
 use crate::verdicts;
 
+type RingCheck = ServiceCheck<FaultTolerantChangRoberts>;
+
 fn config(ids: &[u32]) -> repaired_chang_roberts::Config {
     repaired_chang_roberts::Config::with_ranks(ranks(ids))
 }
 
 /// Returns a check of a ring whose ranks are derived from `ids`. The check permits six messages on
 /// a link, because a new election may start while messages of the last election are in flight.
-fn ring(ids: &[u32]) -> ServiceCheck<RepairedChangRoberts> {
-    with::<RepairedChangRoberts>(ids.len() as u32, config(ids))
+fn ring(ids: &[u32]) -> RingCheck {
+    with::<FaultTolerantChangRoberts>(ids.len() as u32, config(ids))
         .detecting_failures()
         .in_flight_per_link(6)
 }
@@ -39,9 +41,7 @@ fn states<P: Election>(check: Check<P>, ids: &[u32]) -> u64 {
 /// Returns two lists of numbers of states. The first list is for FIFO links, and the second list is
 /// for links that reorder messages. Each list has one number for each of three rings: one ring of
 /// two processes, and two rings of three processes. `change` modifies each check before the search.
-fn on_all(
-    change: impl Fn(ServiceCheck<RepairedChangRoberts>) -> ServiceCheck<RepairedChangRoberts>,
-) -> [[u64; 3]; 2] {
+fn on_all(change: impl Fn(RingCheck) -> RingCheck) -> [[u64; 3]; 2] {
     [ChannelOrder::Fifo, ChannelOrder::Reordered].map(|order| {
         [&[1, 2][..], &[1, 2, 3], &[3, 2, 1]]
             .map(|ids| states(change(ring(ids).channel_order(order)), ids))
@@ -53,7 +53,7 @@ const P1: [ProcessId; 1] = [ProcessId(0)];
 #[test]
 fn largest_leads_without_crashes() {
     assert_eq!(on_all(|ring| ring), [[32, 235, 252], [47, 849, 965]]);
-    let twice = on_all(|ring| ring.duplicating(1));
+    let twice = on_all(|ring| ring.max_duplicates(1));
     assert_eq!(twice, [[137, 1_356, 1_467], [319, 11_547, 12_909]]);
 }
 
@@ -61,11 +61,11 @@ fn largest_leads_without_crashes() {
 /// *crash before start* and *crash during*, sections 5.7 and 3.14 of the checklist).
 #[test]
 fn largest_survivor_leads_after_any_crash() {
-    let during = on_all(|ring| ring.crashing(1));
+    let during = on_all(|ring| ring.max_crashes(1));
     assert_eq!(during, [[121, 6_959, 7_489], [152, 30_442, 35_043]]);
     let ids = [1, 2, 3];
     let before = [ChannelOrder::Fifo, ChannelOrder::Reordered]
-        .map(|order| states(ring(&ids).channel_order(order).down_from_start([ProcessId(1)]), &ids));
+        .map(|order| states(ring(&ids).channel_order(order).initially_down([ProcessId(1)]), &ids));
     assert_eq!(before, [76, 106]);
 }
 
@@ -73,7 +73,7 @@ fn largest_survivor_leads_after_any_crash() {
 fn third_leads_after_two_crashes() {
     let two = |order| {
         let ids = [1, 2, 3];
-        states(ring(&ids).channel_order(order).crashing(2), &ids)
+        states(ring(&ids).channel_order(order).max_crashes(2), &ids)
     };
     assert_eq!([ChannelOrder::Fifo, ChannelOrder::Reordered].map(two), [15_636, 51_399]);
 }
@@ -82,8 +82,8 @@ fn third_leads_after_two_crashes() {
 /// row *restart within election*). The search prunes terms above the third.
 #[test]
 fn recovered_largest_process_leads() {
-    let back = |ring: ServiceCheck<RepairedChangRoberts>| {
-        ring.crashing(1).recovering(1).initiators(P1).term_max(3)
+    let back = |ring: ServiceCheck<FaultTolerantChangRoberts>| {
+        ring.max_crashes(1).max_recoveries(1).initiators(P1).max_term(3)
     };
     let order = ChannelOrder::Fifo;
     let of = |ids: &[u32]| states(back(ring(ids).channel_order(order)), ids);
@@ -95,8 +95,9 @@ fn recovered_largest_process_leads() {
 #[test]
 #[ignore = "takes some seconds each"]
 fn recovered_largest_process_leads_with_reordering() {
-    let found = [[1, 2, 3], [3, 2, 1]]
-        .map(|ids| states(ring(&ids).crashing(1).recovering(1).initiators(P1).term_max(3), &ids));
+    let found = [[1, 2, 3], [3, 2, 1]].map(|ids| {
+        states(ring(&ids).max_crashes(1).max_recoveries(1).initiators(P1).max_term(3), &ids)
+    });
     assert_eq!(found, [2_189_219, 1_273_302]);
 }
 
@@ -105,9 +106,9 @@ fn recovered_largest_process_leads_with_reordering() {
 #[test]
 fn false_suspicion_costs_only_elections() {
     let wrong =
-        |ring: ServiceCheck<RepairedChangRoberts>| ring.suspecting_falsely(1).initiators(P1);
-    assert_eq!(on_all(|ring| wrong(ring).term_max(4)), [[64, 642, 417], [91, 1_382, 1_026]]);
-    let beside = on_all(|ring| wrong(ring).crashing(1).term_max(3));
+        |ring: ServiceCheck<FaultTolerantChangRoberts>| ring.max_false_suspicions(1).initiators(P1);
+    assert_eq!(on_all(|ring| wrong(ring).max_term(4)), [[64, 642, 417], [91, 1_382, 1_026]]);
+    let beside = on_all(|ring| wrong(ring).max_crashes(1).max_term(3));
     assert_eq!(beside, [[186, 10_022, 6_482], [249, 26_454, 20_018]]);
 }
 
@@ -117,7 +118,7 @@ fn false_suspicion_costs_only_elections() {
 fn crash_breaks_election_without_repair() {
     let ids = [3, 2, 1];
     let config = chang_roberts::Config::with_ranks(ranks(&ids), Variants::none());
-    let check = with::<ChangRoberts>(3, config).fifo().detecting_failures().crashing(1);
+    let check = with::<ChangRoberts>(3, config).fifo().detecting_failures().max_crashes(1);
     let report = with_properties(check, &ids).run();
     violated(&report, "progress", 2);
     violated(&report, "validity", 6);
@@ -127,7 +128,7 @@ fn crash_breaks_election_without_repair() {
 #[test]
 fn crash_blocks_without_detector() {
     let ids = [3, 2, 1];
-    let check = with::<RepairedChangRoberts>(3, config(&ids)).fifo().crashing(1);
+    let check = with::<FaultTolerantChangRoberts>(3, config(&ids)).fifo().max_crashes(1);
     violated(&with_properties(check, &ids).run(), "progress", 2);
 }
 
@@ -136,12 +137,13 @@ fn crash_blocks_without_detector() {
 #[test]
 fn lost_message_blocks_unless_channel_is_reliable() {
     let ids = [2, 1];
-    violated(&with_properties(ring(&ids).losing(1), &ids).run(), "progress", 2);
-    let over =
-        || over_channel::<RepairedChangRoberts>(config(&ids)).initiators(P1).detecting_failures();
-    let faulty = || over().losing(1).duplicating(1);
+    violated(&with_properties(ring(&ids).max_losses(1), &ids).run(), "progress", 2);
+    let over = || {
+        over_channel::<FaultTolerantChangRoberts>(config(&ids)).initiators(P1).detecting_failures()
+    };
+    let faulty = || over().max_losses(1).max_duplicates(1);
     assert_eq!(states(faulty(), &ids), 19_460);
-    assert_eq!(states(faulty().crashing(1), &ids), 21_612);
+    assert_eq!(states(faulty().max_crashes(1), &ids), 21_612);
 }
 
 /// A lock at an elected leader stays safe and live if a leader crashes and recovers. The recovered
@@ -150,11 +152,14 @@ fn lost_message_blocks_unless_channel_is_reliable() {
 #[test]
 fn lock_at_leader_survives_recovery() {
     let lock = || {
-        let check = with::<MutexOnly<Coordinated<RepairedChangRoberts>>>(2, config(&[1, 2]).into());
-        let check = check.fifo().detecting_failures().in_flight_per_link(8).requiring_progress();
+        let check = with::<MutexOnly<CoordinatedLock<FaultTolerantChangRoberts>>>(
+            2,
+            config(&[1, 2]).into(),
+        );
+        let check = check.fifo().detecting_failures().in_flight_per_link(8).check_progress();
         check.always(MutualExclusion::new()).always(Fencing::new())
     };
-    let recovering = lock().crashing(1).recovering(1).term_max(4);
-    let all = [lock(), lock().crashing(1), recovering].map(verdicts::states);
+    let recovering = lock().max_crashes(1).max_recoveries(1).max_term(4);
+    let all = [lock(), lock().max_crashes(1), recovering].map(verdicts::states);
     assert_eq!(all, [50, 223, 6_852]);
 }

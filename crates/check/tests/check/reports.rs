@@ -15,7 +15,7 @@ use crate::catalogue::safe_and_live;
 use crate::textbook::{Mistake, Textbook};
 
 fn wrong() -> Check<Textbook> {
-    safe_and_live(Check::with(2, Mistake::NoTieBreakReply).fifo())
+    safe_and_live(Check::with_protocol_config(2, Mistake::NoTieBreakReply).fifo())
 }
 
 #[test]
@@ -53,8 +53,8 @@ fn serializes_report_as_json() {
 
 #[test]
 fn reports_declared_bounds_that_pruned_states() {
-    let check = Check::<Textbook>::of(2).in_flight_per_link(1).always(MutualExclusion::new());
-    let report = check.entries(2).run();
+    let check = Check::<Textbook>::new(2).in_flight_per_link(1).always(MutualExclusion::new());
+    let report = check.request_limits(2).run();
     let json = serde_json::to_value(&report).expect("serializable report");
     assert_eq!(json["bounds"], json!({"in_flight": 1}));
     assert_eq!(json["verdict"], "holds");
@@ -63,7 +63,11 @@ fn reports_declared_bounds_that_pruned_states() {
 
 #[test]
 fn prints_run_and_diagram() {
-    let report = Check::<Textbook>::of(2).entries([1, 0]).losing(1).starvation_free().run();
+    let report = Check::<Textbook>::new(2)
+        .request_limits([1, 0])
+        .max_losses(1)
+        .check_starvation_freedom()
+        .run();
     let found = report.counterexample("starvation-freedom").expect("a request is lost");
     let run = "   1 P1 asks to enter\n   2 request from P1 to P2 is lost\n";
     assert_eq!(found.run.to_string(), run);
@@ -72,7 +76,11 @@ fn prints_run_and_diagram() {
         2 ▒─────────request────────×│\n\
         × lost   ▒ waits\n";
     assert_eq!(found.diagram(), diagram);
-    let wide = Check::<Textbook>::of(9).entries(1).losing(1).starvation_free().max_states(50_000);
+    let wide = Check::<Textbook>::new(9)
+        .request_limits(1)
+        .max_losses(1)
+        .check_starvation_freedom()
+        .max_states(50_000);
     for found in &wide.run().counterexamples {
         assert!(found.diagram().lines().all(|line| line.chars().count() <= 100));
     }
@@ -98,19 +106,23 @@ fn counterexample_trace_has_same_judgement() {
 #[test]
 fn trace_carries_causality_of_its_property() {
     let central = tenure_algorithms::mutex::central::Config::default();
-    let check = with::<Central>(3, central).entries([0, 1, 1]).application_messages(1);
+    let check = with::<Central>(3, central).request_limits([0, 1, 1]).max_application_messages(1);
     let report = check.always(RequestOrder::new()).run();
     let found = report.counterexample("order").expect("violated property");
     let merged = merge(vec![found.trace.clone()]).expect("one trace is one");
     let verification = verify(&merged);
     assert!(verification.contradictions == 0 && verification.unmatched == 0, "{verification:?}");
-    let order = verification.properties.get(&Property::Order);
+    let order = verification.properties.get(&Property::FirstComeFirstServed);
     assert_eq!(order, Some(&Judgement::Violated), "{verification:?}");
 }
 
 #[test]
 fn trace_records_lost_message_as_drop() {
-    let report = Check::<Textbook>::of(2).entries([1, 0]).losing(1).starvation_free().run();
+    let report = Check::<Textbook>::new(2)
+        .request_limits([1, 0])
+        .max_losses(1)
+        .check_starvation_freedom()
+        .run();
     let found = report.counterexample("starvation-freedom").expect("a request is lost");
     let kinds: Vec<&str> = found.trace.records.iter().map(|record| record.kind.name()).collect();
     let context = ["boot", "state", "boot", "state", "command", "send", "state", "drop", "end"];

@@ -9,7 +9,7 @@ use tenure_algorithms::Variants;
 use tenure_algorithms::election::restarting_chang_roberts::{Config, VariantId};
 use tenure_algorithms::election::{ChangRoberts, RestartingChangRoberts, chang_roberts};
 use tenure_core::monitors::{BestRankLeads, LeaderScope, OneLeader};
-use tenure_core::{ProcessId, TICKS_PER_UNIT};
+use tenure_core::{ProcessId, TICKS_PER_TIME_UNIT};
 
 use crate::by_service::{ServiceCheck, with};
 use crate::catalogue::violated;
@@ -18,19 +18,19 @@ use crate::elections::{ranks, with_properties};
 const P2: [ProcessId; 1] = [ProcessId(1)];
 
 fn config(ids: &[u32]) -> Config {
-    Config::with_ranks(ranks(ids), TICKS_PER_UNIT)
+    Config::with_ranks(ranks(ids), TICKS_PER_TIME_UNIT)
 }
 
 /// Returns a check of a ring whose ranks are derived from `ids`. The search prunes every state in
 /// which an initiator makes a third attempt to elect a leader.
 fn ring(ids: &[u32]) -> ServiceCheck<RestartingChangRoberts> {
-    with::<RestartingChangRoberts>(ids.len() as u32, config(ids)).initiators(P2).term_max(2)
+    with::<RestartingChangRoberts>(ids.len() as u32, config(ids)).initiators(P2).max_term(2)
 }
 
 #[test]
 fn tolerates_loss_duplication_and_reordering() {
     let ids = [3, 1, 2];
-    for check in [ring(&ids), ring(&ids).losing(1), ring(&ids).duplicating(1)] {
+    for check in [ring(&ids), ring(&ids).max_losses(1), ring(&ids).max_duplicates(1)] {
         with_properties(check, &ids)
             .always(OneLeader::new(LeaderScope::PerTerm))
             .run()
@@ -42,8 +42,8 @@ fn tolerates_loss_duplication_and_reordering() {
 #[test]
 fn informs_all_for_any_initiators() {
     for losses in [0, 1] {
-        let check = with::<RestartingChangRoberts>(2, config(&[1, 2])).term_max(2);
-        with_properties(check.losing(losses), &[1, 2]).run().assert_holds();
+        let check = with::<RestartingChangRoberts>(2, config(&[1, 2])).max_term(2);
+        with_properties(check.max_losses(losses), &[1, 2]).run().assert_holds();
     }
 }
 
@@ -52,7 +52,7 @@ fn unnumbered_attempts_are_swallowed() {
     let ids = [3, 1, 2];
     let variants = Variants::none().with(VariantId::Unnumbered);
     let check = with::<RestartingChangRoberts>(3, Config { variants, ..config(&ids) });
-    let check = check.initiators(P2).losing(1);
+    let check = check.initiators(P2).max_losses(1);
     let report = with_properties(check, &ids).run();
     assert!(report.counterexample("progress").is_some(), "{report}");
 }
@@ -67,8 +67,8 @@ fn ring_of_survivors_needs_known_crashes() {
     let formed = chang_roberts::Config { absent: down.into_iter().collect(), ..config.clone() };
     let validity = || BestRankLeads::new(ranks(&ids).to_vec()).with_initially_down(&down);
     let check = |config| {
-        let check = with::<ChangRoberts>(4, config).fifo().down_from_start(down);
-        check.always_and_at_end(validity()).requiring_progress().run()
+        let check = with::<ChangRoberts>(4, config).fifo().initially_down(down);
+        check.always_and_at_end(validity()).check_progress().run()
     };
     check(formed).assert_holds();
     violated(&check(config), "progress", 1);

@@ -3,7 +3,7 @@
 //! `tests/independent`.
 
 use tenure_algorithms::Variants;
-use tenure_algorithms::catalogue::SumMember;
+use tenure_algorithms::catalogue::SumTypeMember;
 use tenure_algorithms::election::{
     DolevKlaweRodeh, LeLann, Peterson, dolev_klawe_rodeh, lelann, peterson,
 };
@@ -27,7 +27,7 @@ fn rings(size: usize) -> Vec<Vec<u32>> {
 }
 
 /// Returns a check in which the users of `initiators` start one election each.
-fn started<P: SumMember<Sum: Checkable>>(
+fn started<P: SumTypeMember<Sum: Checkable>>(
     ids: &[u32],
     initiators: &[usize],
     config: P::Config,
@@ -35,13 +35,13 @@ fn started<P: SumMember<Sum: Checkable>>(
     let initiators = initiators.iter().copied().map(ProcessId::from_index);
     let size = u32::try_from(ids.len()).expect("a small ring");
     let check = with::<P>(size, config).fifo().in_flight_per_link(16).initiators(initiators);
-    check.configure(|config| config.model.has_single_election = true).requiring_progress()
+    check.configure(|config| config.model.has_single_election = true).check_progress()
 }
 
 /// Compares the checker with the independent model on one ring. Compares the numbers of messages,
 /// and on rings of less than four processes also the numbers of states and steps. Returns the
 /// number of messages, which is the same in all schedules.
-fn compare<P: SumMember<Sum: Checkable>, S: Process>(
+fn compare<P: SumTypeMember<Sum: Checkable>, S: Process>(
     ids: &[u32],
     initiators: &[usize],
     config: &P::Config,
@@ -121,10 +121,7 @@ fn peterson_needs_fewer_messages_than_its_twin() {
 fn choices(ids: &[u32], variants: Variants<lelann::VariantId>) -> [Judgement; 2] {
     let check = || {
         let config = lelann::Config::with_ranks(ranks(ids), variants);
-        with::<LeLann>(3, config)
-            .fifo()
-            .always_and_at_end(LeaderAgreement::new())
-            .requiring_progress()
+        with::<LeLann>(3, config).fifo().always_and_at_end(LeaderAgreement::new()).check_progress()
     };
     let validity = || BestRankLeads::new(ranks(ids).to_vec());
     let largest = check().always_and_at_end(validity()).run();
@@ -146,8 +143,8 @@ fn lelann_elects_largest_or_smallest_in_every_schedule() {
 fn peterson_elects_largest_with_a_duplicate() {
     for ids in rings(3) {
         let config = peterson::Config::with_ranks(ranks(&ids), Variants::none());
-        let check = with::<Peterson>(3, config).fifo().duplicating(1).initiators([ProcessId(0)]);
-        let check = check.always_and_at_end(LeaderAgreement::new()).requiring_progress();
+        let check = with::<Peterson>(3, config).fifo().max_duplicates(1).initiators([ProcessId(0)]);
+        let check = check.always_and_at_end(LeaderAgreement::new()).check_progress();
         check.always_and_at_end(BestRankLeads::new(ranks(&ids).to_vec())).run().assert_holds();
     }
 }

@@ -5,7 +5,7 @@
 //! confirmed. They change only if the algorithm or the checker changes.
 
 use tenure_algorithms::Variants;
-use tenure_algorithms::compose::{Coordinated, MutexOnly};
+use tenure_algorithms::compose::{CoordinatedLock, MutexOnly};
 use tenure_algorithms::election::{
     ChangRoberts, DolevKlaweRodeh, Franklin, ItaiRodeh, LeLann, dolev_klawe_rodeh, franklin, lelann,
 };
@@ -53,11 +53,11 @@ fn franklin(ids: &[u32]) -> ServiceCheck<Franklin> {
 /// Returns a check of a ring of `size` processes. The search prunes states in which a process has
 /// drawn a random rank for the third time.
 fn itai_rodeh(size: u32) -> ServiceCheck<ItaiRodeh> {
-    of::<ItaiRodeh>(size).term_max(2)
+    of::<ItaiRodeh>(size).max_term(2)
 }
 
 fn agreed(check: ServiceCheck<ItaiRodeh>) -> ServiceCheck<ItaiRodeh> {
-    check.always_and_at_end(LeaderAgreement::new()).requiring_progress()
+    check.always_and_at_end(LeaderAgreement::new()).check_progress()
 }
 
 /// Returns the number of states. Asserts that the election is correct in all of them.
@@ -138,28 +138,28 @@ fn reordering_breaks_algorithms_that_need_fifo() {
 
 #[test]
 fn lost_message_leaves_process_undecided() {
-    assert_eq!(cell(lelann(&THREE).losing(1), &THREE), Unsafe);
-    assert_eq!(cell(chang_roberts(&THREE).losing(1), &THREE), Stuck);
-    assert_eq!(cell(hirschberg_sinclair(&THREE).fifo().losing(1), &THREE), Stuck);
-    assert_eq!(cell(dolev_klawe_rodeh(&THREE).losing(1), &THREE), Stuck);
-    assert_eq!(cell(franklin(&THREE).fifo().losing(1), &THREE), Stuck);
+    assert_eq!(cell(lelann(&THREE).max_losses(1), &THREE), Unsafe);
+    assert_eq!(cell(chang_roberts(&THREE).max_losses(1), &THREE), Stuck);
+    assert_eq!(cell(hirschberg_sinclair(&THREE).fifo().max_losses(1), &THREE), Stuck);
+    assert_eq!(cell(dolev_klawe_rodeh(&THREE).max_losses(1), &THREE), Stuck);
+    assert_eq!(cell(franklin(&THREE).fifo().max_losses(1), &THREE), Stuck);
     // If both processes start an election, two leaders may be elected, and one process may not
     // learn of the second leader.
-    assert_eq!(classified(agreed(itai_rodeh(2).losing(1))), Unsafe);
-    assert_eq!(classified(agreed(itai_rodeh(2).losing(1).initiators([ProcessId(0)]))), Stuck);
+    assert_eq!(classified(agreed(itai_rodeh(2).max_losses(1))), Unsafe);
+    assert_eq!(classified(agreed(itai_rodeh(2).max_losses(1).initiators([ProcessId(0)]))), Stuck);
 }
 
 #[test]
 fn tolerates_duplication() {
     for ids in [&[1, 2][..], &THREE] {
-        assert_eq!(cell(lelann(ids).duplicating(1), ids), Fine);
-        assert_eq!(cell(chang_roberts(ids).duplicating(1), ids), Fine);
-        assert_eq!(cell(dolev_klawe_rodeh(ids).duplicating(1), ids), Fine);
-        assert_eq!(cell(franklin(ids).fifo().duplicating(1), ids), Fine);
+        assert_eq!(cell(lelann(ids).max_duplicates(1), ids), Fine);
+        assert_eq!(cell(chang_roberts(ids).max_duplicates(1), ids), Fine);
+        assert_eq!(cell(dolev_klawe_rodeh(ids).max_duplicates(1), ids), Fine);
+        assert_eq!(cell(franklin(ids).fifo().max_duplicates(1), ids), Fine);
     }
-    assert_eq!(cell(hirschberg_sinclair(&[1, 2]).duplicating(1), &[1, 2]), Fine);
-    assert_eq!(classified(agreed(itai_rodeh(2).duplicating(1))), Fine);
-    assert_eq!(classified(agreed(itai_rodeh(3).fifo().duplicating(1))), Fine);
+    assert_eq!(cell(hirschberg_sinclair(&[1, 2]).max_duplicates(1), &[1, 2]), Fine);
+    assert_eq!(classified(agreed(itai_rodeh(2).max_duplicates(1))), Fine);
+    assert_eq!(classified(agreed(itai_rodeh(3).fifo().max_duplicates(1))), Fine);
 }
 
 /// Hirschberg–Sinclair tolerates a duplicate on links that reorder messages. Each search has one
@@ -167,7 +167,7 @@ fn tolerates_duplication() {
 #[test]
 fn hirschberg_sinclair_tolerates_duplication_with_reordering() {
     let states = [0, 1, 2].map(|first| {
-        let check = hirschberg_sinclair(&THREE).duplicating(1).initiators([ProcessId(first)]);
+        let check = hirschberg_sinclair(&THREE).max_duplicates(1).initiators([ProcessId(first)]);
         states(check, &THREE)
     });
     assert_eq!(states, [1_009, 12_846, 3_601]);
@@ -177,7 +177,7 @@ fn hirschberg_sinclair_tolerates_duplication_with_reordering() {
 #[test]
 fn crash_breaks_the_ring() {
     fn breaks<P: Election>(check: Check<P>) {
-        violated(&check.crashing(1).requiring_progress().run(), "progress", 2);
+        violated(&check.max_crashes(1).check_progress().run(), "progress", 2);
     }
     breaks(lelann(&THREE));
     breaks(chang_roberts(&THREE));
@@ -201,7 +201,7 @@ fn survivors_elect_on_initially_repaired_ring() {
 #[test]
 fn reliable_channel_hides_loss_duplication_and_reordering() {
     fn faulty<P: Election>(check: Check<P>) -> Check<P> {
-        check.initiators([ProcessId(0)]).losing(1).duplicating(1)
+        check.initiators([ProcessId(0)]).max_losses(1).max_duplicates(1)
     }
     let ids = [1, 2];
     let lelann = faulty(over_channel::<LeLann>(lelann_config(&ids)));
@@ -210,17 +210,17 @@ fn reliable_channel_hides_loss_duplication_and_reordering() {
     with_properties(dolev, &ids).run().assert_holds();
     let franklin = faulty(over_channel::<Franklin>(franklin_config(&ids))).fifo();
     with_properties(franklin, &ids).run().assert_holds();
-    let lots = faulty(over_channel::<ItaiRodeh>(())).fifo().term_max(2);
-    lots.always_and_at_end(LeaderAgreement::new()).requiring_progress().run().assert_holds();
+    let lots = faulty(over_channel::<ItaiRodeh>(())).fifo().max_term(2);
+    lots.always_and_at_end(LeaderAgreement::new()).check_progress().run().assert_holds();
 }
 
-type AtLeader<E> = MutexOnly<Coordinated<E>>;
+type AtLeader<E> = MutexOnly<CoordinatedLock<E>>;
 
 /// Returns the number of states of a check in which the elected leader manages a lock. Two
 /// processes enter once each.
 fn states_at_the_leader<P: Mutex>(check: Check<P>) -> u64 {
     let safe = check.fifo().always(MutualExclusion::new()).always(Fencing::new());
-    verdicts::states(safe.requiring_progress())
+    verdicts::states(safe.check_progress())
 }
 
 #[test]
@@ -231,5 +231,5 @@ fn lock_at_ring_leader_is_safe_and_live() {
     assert_eq!(states_at_the_leader(dolev), 60);
     let franklin = with::<AtLeader<Franklin>>(2, franklin_config(&ids).into());
     assert_eq!(states_at_the_leader(franklin), 85);
-    assert_eq!(states_at_the_leader(with::<AtLeader<ItaiRodeh>>(2, ().into()).term_max(2)), 105);
+    assert_eq!(states_at_the_leader(with::<AtLeader<ItaiRodeh>>(2, ().into()).max_term(2)), 105);
 }

@@ -2,10 +2,10 @@
 //! results are compared with those of the independent models of `tests/independent`.
 
 use tenure_algorithms::catalogue::{self, AlgorithmVisitor, Parameters};
-use tenure_check::{Check, CheckConfig, Checkable, Judgement, Report};
+use tenure_check::{Check, CheckConfig, CheckReport, Checkable, Judgement};
 use tenure_core::monitors::{AgreementMonitor, LeaderAgreement};
 use tenure_core::{Algorithm, Delay, Election, Mutex, ProcessId, Property, Rank, Timing};
-use tenure_trace::Action;
+use tenure_trace::ScriptAction;
 
 use crate::independent::searches::floodset::outcomes;
 use crate::independent::searches::graphs::permutations;
@@ -23,7 +23,7 @@ struct Case {
 
 impl Case {
     fn new(name: &'static str, size: u32) -> Self {
-        Case { name, parameters: Parameters::plain(size), change: |_| {}, crashes: 0 }
+        Case { name, parameters: Parameters::with_defaults(size), change: |_| {}, crashes: 0 }
     }
 
     fn ring(name: &'static str, ids: &[u64]) -> Self {
@@ -45,7 +45,7 @@ impl Case {
         Case { change, ..self }
     }
 
-    fn report(&self) -> Report {
+    fn report(&self) -> CheckReport {
         self.explore(false).report()
     }
 
@@ -66,7 +66,8 @@ impl Case {
 
     fn check<P: Algorithm + Checkable>(&self, config: P::Config) -> Check<P> {
         let card = P::card(&config, self.parameters.size);
-        let check = Check::<P>::with(self.parameters.size, config).crashing(self.crashes);
+        let check = Check::<P>::with_protocol_config(self.parameters.size, config)
+            .max_crashes(self.crashes);
         let check = check.threads(1);
         let check = if card.timing == Timing::Rounds { check.in_rounds() } else { check };
         check.configure(|config| {
@@ -94,7 +95,7 @@ impl AlgorithmVisitor for Explore<'_> {
         if self.measures {
             return Explored::measured(check);
         }
-        Explored::checked(check.always_and_at_end(LeaderAgreement::new()).requiring_progress())
+        Explored::checked(check.always_and_at_end(LeaderAgreement::new()).check_progress())
     }
 
     fn agreement<P: tenure_core::Agreement + Algorithm>(self, config: P::Config) -> Explored {
@@ -110,7 +111,7 @@ impl AlgorithmVisitor for Explore<'_> {
             let ends = monitor.is_judged_at_end();
             check = if ends { check.always_and_at_end(monitor) } else { check.always(monitor) };
         }
-        Explored::checked(check.requiring_progress())
+        Explored::checked(check.check_progress())
     }
 }
 
@@ -187,10 +188,10 @@ fn known_bounds_carry_rounds_that_are_long_enough() {
         let mut case = Case::new(FLOODSET, 2).changed(|config| {
             config.model.has_rounds = false;
             config.model.latency = Some(0..=1);
-            let propose = |at: u32| format!("propose p{at} {at}").parse::<Action>().unwrap();
+            let propose = |at: u32| format!("propose p{at} {at}").parse::<ScriptAction>().unwrap();
             config.model.prefix = (1..=2).map(propose).collect();
         });
-        case.parameters.timeouts = vec![("round".to_owned(), Delay::units(units))];
+        case.parameters.timeouts = vec![("round".to_owned(), Delay::time_units(units))];
         case.is("agreement")
     };
     assert_eq!([stretched(1), stretched(2)], [Judgement::Violated, Judgement::Holds]);

@@ -5,16 +5,16 @@
 //! confirmed. They change only if the algorithm or the checker changes.
 
 use tenure_algorithms::Variants;
-use tenure_algorithms::election::{Raft, raft};
-use tenure_check::{Check, Checkable, Report, SaveTiming};
+use tenure_algorithms::election::{RaftElection, raft};
+use tenure_check::{Check, CheckReport, Checkable, SaveTiming};
 use tenure_core::monitors::{LeaderScope, OneLeader};
 use tenure_core::service::election::{Command, Event};
 use tenure_core::{
     Algorithm, Card, Delay, Effects, ElectionObservation, Group, Monitor, Observation, ProcessId,
-    Property, Protocol, TICKS_PER_UNIT, Term, Violation,
+    Property, Protocol, TICKS_PER_TIME_UNIT, Term, Violation,
 };
 use tenure_sim::{ProcessConfigs, Settings, Simulation};
-use tenure_trace::{Action, Record, RecordKind, Schedule, merge_files};
+use tenure_trace::{Record, RecordKind, Schedule, ScriptAction, merge_files_for_verification};
 
 use crate::by_service::with;
 use crate::catalogue::violated;
@@ -85,8 +85,11 @@ impl Monitor<Command, Event> for MaxSkipped {
     }
 }
 
-fn counting(saving: SaveTiming, max: u64) -> Report {
-    let check = Check::<FiringCounter>::with(1, ()).initiators([]).crashing(1).recovering(1);
+fn counting(saving: SaveTiming, max: u64) -> CheckReport {
+    let check = Check::<FiringCounter>::with_protocol_config(1, ())
+        .initiators([])
+        .max_crashes(1)
+        .max_recoveries(1);
     let check = check.configure(|config| config.faults.saving = saving);
     check.always(MaxSkipped { max, last: 0 }).run()
 }
@@ -108,13 +111,14 @@ fn crash_after_save_suppresses_all_effects() {
 }
 
 fn three() -> raft::Config {
-    let plain = raft::Config::plain(3, TICKS_PER_UNIT);
+    let plain = raft::Config::with_defaults(3, TICKS_PER_TIME_UNIT);
     raft::Config { heartbeat_modulus: 1, variants: Variants::none(), ..plain }
 }
 
-fn raft(saving: SaveTiming, in_flight: usize) -> Report {
-    let check = with::<Raft>(3, three()).term_max(1).in_flight_per_link(in_flight).initiators([]);
-    let check = check.crashing(1).recovering(1);
+fn raft(saving: SaveTiming, in_flight: usize) -> CheckReport {
+    let check =
+        with::<RaftElection>(3, three()).max_term(1).in_flight_per_link(in_flight).initiators([]);
+    let check = check.max_crashes(1).max_recoveries(1);
     let check = check.configure(|config| config.faults.saving = saving);
     check.always(OneLeader::new(LeaderScope::PerTerm)).run()
 }
@@ -156,13 +160,13 @@ fn visible_records(records: &[Record]) -> Vec<Record> {
 fn assert_replays<P: Checkable>(
     (size, config): (u32, P::Config),
     check: Check<impl Checkable>,
-    report: &Report,
+    report: &CheckReport,
 ) {
     let found = report.shortest_counterexample().expect("violated property");
     let schedule = Schedule::from_trace(&found.trace).expect("a schedule");
-    assert_eq!(schedule.step_count(), found.length(), "{found}");
+    assert_eq!(schedule.step_count(), found.step_count(), "{found}");
     let wanted = visible_records(&found.trace.records);
-    let again = check.follow(&schedule).expect("each step is possible");
+    let again = check.run_schedule(&schedule).expect("each step is possible");
     assert_eq!(visible_records(&again.records), wanted, "in the checker");
     let folder = tempfile::tempdir().expect("a folder");
     let simulated = |schedule: &Schedule| {
@@ -170,11 +174,14 @@ fn assert_replays<P: Checkable>(
         let to = std::fs::File::create(&file).expect("a file");
         let simulation =
             Simulation::<P>::new(ProcessConfigs::Shared(config.clone()), Settings::new(size));
-        simulation.follow(schedule, to).map(|_| merge_files(vec![file]).expect("a trace").records)
+        simulation
+            .run_schedule(schedule, to)
+            .map(|_| merge_files_for_verification(vec![file]).expect("a trace").records)
     };
     let records = simulated(&schedule).expect("each step is possible");
     assert_eq!(visible_records(&records), wanted, "in the simulator");
-    let is_save_fault = |action: &Action| matches!(action, Action::Mute(_) | Action::Unsaved(_));
+    let is_save_fault =
+        |action: &ScriptAction| matches!(action, ScriptAction::Mute(_) | ScriptAction::Unsaved(_));
     let mut other = schedule.clone();
     other.actions.retain(|action| !is_save_fault(action));
     assert_ne!(other, schedule, "the schedule contains a lost save");
@@ -186,13 +193,13 @@ fn assert_replays<P: Checkable>(
 
 #[test]
 fn lost_step_is_lost_again_in_replay() {
-    assert_replays::<Raft>(
+    assert_replays::<RaftElection>(
         (3, three()),
-        with::<Raft>(3, three()),
+        with::<RaftElection>(3, three()),
         &raft(SaveTiming::AfterRelease, 2),
     );
     for skipped in 0..3 {
-        let check = Check::<FiringCounter>::with(1, ());
+        let check = Check::<FiringCounter>::with_protocol_config(1, ());
         assert_replays::<FiringCounter>(
             (1, ()),
             check,

@@ -7,8 +7,8 @@ use tenure_check::Check;
 use tenure_core::monitors::{LeaderAgreement, LeaderScope, OneLeader};
 use tenure_core::service::election::{Command, Event};
 use tenure_core::{
-    Algorithm, ConstantEnvironment, EffectBuffer, Effects, Group, ProcessId, Protocol,
-    TICKS_PER_UNIT, Verdict,
+    Algorithm, ConstantEnvironment, EffectBuffer, Effects, Group, PeerVerdict, ProcessId, Protocol,
+    TICKS_PER_TIME_UNIT,
 };
 
 use crate::by_service::variants;
@@ -58,7 +58,7 @@ impl Protocol for BullyWithLeader {
         self.0.on_timer(timer, &mut inside(fx));
     }
 
-    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
+    fn on_suspicion(&mut self, peer: ProcessId, verdict: PeerVerdict, fx: &mut impl Effects<Self>) {
         self.0.on_suspicion(peer, verdict, &mut inside(fx));
     }
 }
@@ -91,9 +91,10 @@ impl BullyWithLeader {
 
 /// Returns a check in which a process starts an election only if it suspects the leader.
 fn bully_with_leader(size: u32, switches: &[VariantId]) -> Check<BullyWithLeader> {
-    let plain = bully::Config::plain(size, TICKS_PER_UNIT);
-    let check = Check::with(size, bully::Config { variants: variants(switches), ..plain });
-    check.detecting_failures().initiators([]).term_max_by(|process| process.0.highest_term(), 3)
+    let plain = bully::Config::with_defaults(size, TICKS_PER_TIME_UNIT);
+    let check =
+        Check::with_protocol_config(size, bully::Config { variants: variants(switches), ..plain });
+    check.detecting_failures().initiators([]).max_term_of(|process| process.0.highest_term(), 3)
 }
 
 /// In three variants of the bully algorithm, two processes lead after two steps: a wrong suspicion
@@ -103,14 +104,14 @@ fn bully_with_leader(size: u32, switches: &[VariantId]) -> Check<BullyWithLeader
 #[test]
 fn b1_two_lead_after_two_steps_and_follow_after_six() {
     for rule in [&[VariantId::NoTerms][..], &[VariantId::NoTerms, VariantId::AcceptLower], &[]] {
-        let check = bully_with_leader(2, rule).suspecting_falsely(1);
+        let check = bully_with_leader(2, rule).max_false_suspicions(1);
         let report = check.always(OneLeader::new(LeaderScope::Overall)).run();
         violated(&report, "one-leader-at-a-time", 2);
     }
     let wrong =
-        bully_with_leader(2, &[VariantId::NoTerms, VariantId::AcceptLower]).suspecting_falsely(1);
+        bully_with_leader(2, &[VariantId::NoTerms, VariantId::AcceptLower]).max_false_suspicions(1);
     violated(&wrong.always_and_at_end(LeaderAgreement::new()).run(), "agreement", 6);
-    let right = bully_with_leader(2, &[]).suspecting_falsely(1);
+    let right = bully_with_leader(2, &[]).max_false_suspicions(1);
     right.always_and_at_end(LeaderAgreement::new()).run().assert_holds();
 }
 
@@ -121,10 +122,10 @@ fn b1_two_lead_after_two_steps_and_follow_after_six() {
 fn b5_recovery_makes_two_leaders_after_four_steps() {
     for rule in [&[VariantId::NoTerms][..], &[VariantId::NoTerms, VariantId::AcceptLower], &[]] {
         let check = || {
-            let check = bully_with_leader(2, rule).crashing(1).recovering(1);
+            let check = bully_with_leader(2, rule).max_crashes(1).max_recoveries(1);
             check.always(OneLeader::new(LeaderScope::Overall))
         };
-        let leader = || check().crashing_at([ProcessId(1)]);
+        let leader = || check().crashing_only([ProcessId(1)]);
         violated(&leader().run(), "one-leader-at-a-time", 4);
         violated(&leader().synchronous(0..=1).run(), "one-leader-at-a-time", 5);
         // A recovered process queries the processes with higher ranks. If timers fire at any time,

@@ -10,8 +10,8 @@ use tenure_algorithms::shared_memory::{
 };
 use tenure_algorithms::{VariantId, Variants};
 use tenure_check::{
-    CheckLimits, Fairness, Judgement, MemoryReader, ReachedLimit, Report, RequestLimit,
-    SharedMemoryConfig, ViolationKind, check_shared_memory,
+    CheckLimits, CheckReport, Fairness, Judgement, MemoryUsageFn, RequestLimit,
+    SharedMemoryLockConfig, StopReason, ViolationKind, check_shared_memory_lock,
 };
 use tenure_core::Property;
 use tenure_core::shared_memory::SharedMemoryLock;
@@ -24,7 +24,7 @@ const ALL: [Property; 5] = [
     Property::MutualExclusion,
     Property::DeadlockFreedom,
     Property::StarvationFreedom,
-    Property::Order,
+    Property::FirstComeFirstServed,
     Property::Bypass(Some(1)),
 ];
 
@@ -35,27 +35,27 @@ const PETERSON: Program = Program::Peterson { turn_first: false, turn: true, fla
 const BAKERY: Program =
     Program::Bakery { choosing: true, ties: Ties::ByName, tickets: TICKETS as u8 };
 
-fn config(size: u32, properties: &[Property]) -> SharedMemoryConfig {
-    let mut config = SharedMemoryConfig::new("lock", size, properties.to_vec());
+fn config(size: u32, properties: &[Property]) -> SharedMemoryLockConfig {
+    let mut config = SharedMemoryLockConfig::new("lock", size, properties.to_vec());
     config.register_bound = Some(("number", TICKETS));
     config
 }
 
 /// Checks all properties of a lock, and measures its bypass. If `variant` is `None`, the lock has
 /// no variant.
-fn check<L, S>(size: u32, variant: Option<S>) -> Report
+fn check<L, S>(size: u32, variant: Option<S>) -> CheckReport
 where
     L: SharedMemoryLock<Config = Variants<S>>,
     S: VariantId,
 {
     let properties = [&ALL[..], &[Property::Bypass(None)]].concat();
     let variants = variant.into_iter().fold(Variants::none(), Variants::with);
-    check_shared_memory::<L>(&config(size, &properties), &variants)
+    check_shared_memory_lock::<L>(&config(size, &properties), &variants)
 }
 
-fn assert_agrees(report: &Report, program: Program) {
+fn assert_agrees(report: &CheckReport, program: Program) {
     let theirs = findings(program, report.size as usize);
-    let collision = report.counterexample("mutual-exclusion").map(|found| found.length());
+    let collision = report.counterexample("mutual-exclusion").map(|found| found.step_count());
     let is_violated = |property| report.judgement_of(property) == Judgement::Violated;
     let bypass = report.bypass.as_ref().expect("it was measured").max;
     let ours = Findings {
@@ -196,12 +196,12 @@ fn counterexample_is_drawn_and_judged_as_a_trace() {
 fn finite_requests_cannot_starve_and_have_fewer_states() {
     let mut once = config(2, &[Property::StarvationFreedom]);
     once.entries = vec![RequestLimit::AtMost(1); 2];
-    let report = check_shared_memory::<TestAndSet>(&once, &Variants::none());
+    let report = check_shared_memory_lock::<TestAndSet>(&once, &Variants::none());
     report.assert_holds();
     // Without fairness a run may stop while a process waits.
     once.fairness = Fairness::None;
-    let report = check_shared_memory::<TestAndSet>(&once, &Variants::none());
-    assert_eq!(report.counterexample("starvation-freedom").map(|it| it.length()), Some(1));
+    let report = check_shared_memory_lock::<TestAndSet>(&once, &Variants::none());
+    assert_eq!(report.counterexample("starvation-freedom").map(|it| it.step_count()), Some(1));
 }
 
 #[test]
@@ -212,10 +212,13 @@ fn bounds_and_limits_are_reported() {
     // Two entries of one process need no ticket above 1, so the bound on tickets prunes no state.
     let mut alone = config(2, &ALL);
     alone.entries = vec![RequestLimit::AtMost(2), RequestLimit::AtMost(0)];
-    assert_eq!(check_shared_memory::<Bakery>(&alone, &Variants::none()).bounds.ticket_max, None);
+    assert_eq!(
+        check_shared_memory_lock::<Bakery>(&alone, &Variants::none()).bounds.ticket_max,
+        None
+    );
     let mut short = config(2, &[Property::MutualExclusion]);
     short.limits = CheckLimits { states: Some(50), ..short.limits };
-    let report = check_shared_memory::<PetersonLock>(&short, &Variants::none());
+    let report = check_shared_memory_lock::<PetersonLock>(&short, &Variants::none());
     assert_eq!(report.judgement_of("mutual-exclusion"), Judgement::Incomplete);
 }
 
@@ -227,10 +230,10 @@ fn limited_search_overstates_no_depth() {
     let limited = |states| {
         let mut config = config(2, &[Property::MutualExclusion]);
         config.limits = CheckLimits { states, ..config.limits };
-        check_shared_memory::<Bakery>(&config, &variants)
+        check_shared_memory_lock::<Bakery>(&config, &variants)
     };
     let all = limited(None);
-    let shortest = all.counterexample("mutual-exclusion").expect("both enter").length();
+    let shortest = all.counterexample("mutual-exclusion").expect("both enter").step_count();
     let mut deepest = 0;
     for report in (1..all.states).map(|states| limited(Some(states))) {
         if report.counterexamples.is_empty() {
@@ -246,13 +249,13 @@ fn limited_search_overstates_no_depth() {
 #[test]
 fn memory_of_the_process_and_stop_flag_end_the_check() {
     let mut large = config(2, &ALL);
-    let reader: MemoryReader = || Some(1 << 40);
+    let reader: MemoryUsageFn = || Some(1 << 40);
     large.limits.bytes = Some(1 << 40);
     large.limits.memory_reader = Some(reader);
     let mut stopped = config(2, &ALL);
     stopped.stop_flag = Some(Arc::new(AtomicBool::new(true)));
-    for (config, limit) in [(large, ReachedLimit::Memory), (stopped, ReachedLimit::Stopped)] {
-        let report = check_shared_memory::<PetersonLock>(&config, &Variants::none());
+    for (config, limit) in [(large, StopReason::Memory), (stopped, StopReason::Stopped)] {
+        let report = check_shared_memory_lock::<PetersonLock>(&config, &Variants::none());
         assert_eq!((report.reached_limit, report.states), (Some(limit), 1), "{report}");
         let is_incomplete =
             |(_, judgement): &(Property, Judgement)| *judgement == Judgement::Incomplete;
@@ -270,17 +273,18 @@ fn limited_search_mistakes_no_livelock_for_deadlock() {
     let limited = |states| {
         let mut config = config(2, &properties);
         config.limits = CheckLimits { states, ..config.limits };
-        check_shared_memory::<PetersonLock>(&config, &variants)
+        check_shared_memory_lock::<PetersonLock>(&config, &variants)
     };
     let all = limited(None);
-    let kinds = |report: &Report| -> Vec<ViolationKind> {
+    let kinds = |report: &CheckReport| -> Vec<ViolationKind> {
         report.counterexamples.iter().map(|found| found.kind).collect()
     };
     let expected = [ViolationKind::Livelock, ViolationKind::Starvation];
     assert_eq!(kinds(&all), expected);
     let reports = (1..all.states).map(|states| limited(Some(states)));
-    let violated: Vec<Report> = reports.filter(|it| !it.counterexamples.is_empty()).collect();
-    let is_vague = |report: &Report| !report.to_string().contains("although it could be served");
+    let violated: Vec<CheckReport> = reports.filter(|it| !it.counterexamples.is_empty()).collect();
+    let is_vague =
+        |report: &CheckReport| !report.to_string().contains("although it could be served");
     assert!(violated.iter().any(is_vague), "a limited search that has not found the entry");
     for report in violated {
         assert_eq!(kinds(&report), expected, "{report}");

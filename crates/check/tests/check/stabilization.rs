@@ -106,8 +106,8 @@ fn executed(model: &System, run: &StabilizationRun) -> Vec<Vec<Machine>> {
         let number = letters.next().and_then(|digit| digit.to_digit(10)).expect("a digit");
         (u8::try_from(number).expect("a digit"), letters.next() == Some('↑'))
     };
-    let mut states = vec![run.initial_states().into_iter().map(value).collect::<Vec<_>>()];
-    for step in run.steps() {
+    let mut states = vec![run.initial_machine_states().into_iter().map(value).collect::<Vec<_>>()];
+    for step in run.step_descriptions() {
         let (machine, _) = step.split_once(' ').expect("a machine");
         let (_, change) = step.split_once(": ").expect("a change");
         let (before, after) = change.split_once(" → ").expect("two values");
@@ -129,8 +129,8 @@ fn worst_schedules_are_possible_and_as_long() {
         let worst = report.worst_run.as_ref().expect("a worst schedule");
         let states = executed(&model, worst);
         let legitimate = |state: &Vec<Machine>| model.successors(state).len() == 1;
-        assert_eq!(states.iter().position(legitimate), Some(worst.length()), "{name}");
-        assert_eq!(Some(worst.length() as u32), figures(&report).moves, "{name}");
+        assert_eq!(states.iter().position(legitimate), Some(worst.step_count()), "{name}");
+        assert_eq!(Some(worst.step_count() as u32), figures(&report).moves, "{name}");
     }
 }
 
@@ -141,7 +141,7 @@ fn too_few_states_leave_a_cycle() {
         (report.judgement_of(Property::Closure), converges(&report)),
         (Judgement::Holds, false)
     );
-    let found = report.violations.first().expect("a cycle");
+    let found = report.counterexamples.first().expect("a cycle");
     let states = executed(&k_state(4, 2), &found.run);
     assert_eq!(states.first(), states.last());
     assert!(states.iter().all(|state| k_state(4, 2).successors(state).len() > 1));
@@ -164,7 +164,7 @@ fn mistakes_are_found() {
         let found = [Property::Closure, Property::Convergence]
             .map(|property| report.judgement_of(property) == Judgement::Violated);
         assert_eq!(found, violated, "{name} with {variant}");
-        assert_eq!(report.violations[0].run.length(), length, "{name} with {variant}");
+        assert_eq!(report.counterexamples[0].run.step_count(), length, "{name} with {variant}");
     }
 }
 
@@ -183,9 +183,9 @@ fn ring_with_messages_needs_more_states() {
     for (size, states) in [(2, 2), (3, 2)] {
         let report = checked(RING, &with_messages(size, states));
         assert!(!converges(&report) && figures(&report).is_closed, "{size} of {states} states");
-        let cycle = &report.violations[0].run;
-        assert!(cycle.steps().iter().any(|step| step.contains("moves")), "{cycle}");
-        assert!(cycle.steps().iter().any(|step| step.contains("receives")), "{cycle}");
+        let cycle = &report.counterexamples[0].run;
+        assert!(cycle.step_descriptions().iter().any(|step| step.contains("moves")), "{cycle}");
+        assert!(cycle.step_descriptions().iter().any(|step| step.contains("receives")), "{cycle}");
     }
 }
 

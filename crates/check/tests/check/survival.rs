@@ -1,6 +1,6 @@
 //! Checks that a lock keeps its properties when processes crash.
 
-use tenure_check::{Check, Report};
+use tenure_check::{Check, CheckReport};
 use tenure_core::monitors::{Fencing, MutualExclusion};
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{
@@ -8,8 +8,8 @@ use tenure_core::{
 };
 
 /// Checks mutual exclusion, increasing fences and starvation freedom.
-pub(crate) fn with_properties<P: Mutex>(check: Check<P>) -> Report {
-    check.always(MutualExclusion::new()).always(Fencing::new()).starvation_free().run()
+pub(crate) fn with_properties<P: Mutex>(check: Check<P>) -> CheckReport {
+    check.always(MutualExclusion::new()).always(Fencing::new()).check_starvation_freedom().run()
 }
 
 /// Asserts that a lock is safe and live and that its fences increase. Returns the numbers of states

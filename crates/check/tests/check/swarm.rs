@@ -6,9 +6,9 @@
 use tenure_algorithms::election::{Bully, bully};
 use tenure_algorithms::mutex::{Maekawa, RicartAgrawala, maekawa, ricart_agrawala};
 use tenure_check::{
-    Check, CheckError, Judgement, ReachedLimit, Report, SwarmConfig, ViolationKind,
+    Check, CheckError, CheckReport, Judgement, StopReason, SwarmMemberConfig, ViolationKind,
 };
-use tenure_core::TICKS_PER_UNIT;
+use tenure_core::TICKS_PER_TIME_UNIT;
 use tenure_core::monitors::{LeaderAgreement, MutualExclusion};
 use tenure_core::quorum::QuorumKind;
 
@@ -19,12 +19,15 @@ use crate::textbook::{Mistake, Textbook};
 
 /// Returns the configuration of member `number` of the swarm. The table of visited states has
 /// `bytes` bytes.
-fn member(number: u64, bytes: u64) -> SwarmConfig {
-    SwarmConfig { table_bytes: bytes, ..SwarmConfig::for_member(number, 8) }
+fn member(number: u64, bytes: u64) -> SwarmMemberConfig {
+    SwarmMemberConfig { table_bytes: bytes, ..SwarmMemberConfig::for_member(number, 8) }
 }
 
 fn locks(size: u32) -> ServiceCheck<RicartAgrawala> {
-    of::<RicartAgrawala>(size).entries(2).always(MutualExclusion::new()).starvation_free()
+    of::<RicartAgrawala>(size)
+        .request_limits(2)
+        .always(MutualExclusion::new())
+        .check_starvation_freedom()
 }
 
 #[test]
@@ -32,7 +35,7 @@ fn member_with_enough_memory_visits_every_state_and_proves_nothing() {
     let exhaustive = locks(2).run();
     exhaustive.assert_holds();
     for number in 1..=4 {
-        let report = locks(2).swarm(member(number, 1 << 20)).run();
+        let report = locks(2).swarm_member(member(number, 1 << 20)).run();
         assert_eq!(report.states, exhaustive.states, "member {number}");
         assert_eq!(report.transitions, exhaustive.transitions);
         assert_eq!(report.judgement(), Judgement::Incomplete, "{report}");
@@ -48,11 +51,11 @@ fn member_with_enough_memory_visits_every_state_and_proves_nothing() {
 #[test]
 fn crashes_timers_and_synchronous_time_lead_to_the_same_states() {
     let check = || {
-        let config = bully::Config::plain(2, TICKS_PER_UNIT);
-        with::<Bully>(2, config).synchronous(0..=1).crashing(1).detecting_failures().term_max(2)
+        let config = bully::Config::with_defaults(2, TICKS_PER_TIME_UNIT);
+        with::<Bully>(2, config).synchronous(0..=1).max_crashes(1).detecting_failures().max_term(2)
     };
     let exhaustive = check().always(LeaderAgreement::new()).run();
-    let report = check().always(LeaderAgreement::new()).swarm(member(3, 1 << 20)).run();
+    let report = check().always(LeaderAgreement::new()).swarm_member(member(3, 1 << 20)).run();
     assert_eq!((report.states, report.transitions), (exhaustive.states, exhaustive.transitions));
 }
 
@@ -62,11 +65,11 @@ fn crashes_timers_and_synchronous_time_lead_to_the_same_states() {
 /// upper bound.
 #[test]
 fn estimated_omissions_are_a_lower_bound() {
-    let check = || of::<RicartAgrawala>(3).entries([2, 1, 1]).always(MutualExclusion::new());
+    let check = || of::<RicartAgrawala>(3).request_limits([2, 1, 1]).always(MutualExclusion::new());
     let all = check().run().states as f64;
     let mut explored = Vec::new();
     for (number, states_per_byte) in [(1, 1.5), (2, 1.5), (3, 0.5)] {
-        let report = check().swarm(member(number, (all / states_per_byte) as u64)).run();
+        let report = check().swarm_member(member(number, (all / states_per_byte) as u64)).run();
         let coverage = report.swarm.expect("a swarm search reports its coverage");
         let (missing, estimated) = (all - report.states as f64, coverage.expected_omissions);
         assert!(missing > 1.0, "{missing} of {all} states are missing");
@@ -82,17 +85,19 @@ fn estimated_omissions_are_a_lower_bound() {
 /// An exhaustive search and every member of a swarm find each known mistake.
 #[test]
 fn every_member_finds_mistakes_of_locks() {
-    let textbook = |mistake| safe_and_live(Check::<Textbook>::with(2, mistake).entries(2));
+    let textbook = |mistake| {
+        safe_and_live(Check::<Textbook>::with_protocol_config(2, mistake).request_limits(2))
+    };
     for mistake in [Mistake::NoTieBreakReply, Mistake::IdsAsStamps, Mistake::NoClockOnRequest] {
         let shortest = textbook(mistake).run();
-        let shortest = shortest.counterexample("mutual-exclusion").expect("a mistake").length();
+        let shortest = shortest.counterexample("mutual-exclusion").expect("a mistake").step_count();
         for number in 1..=8 {
-            let report = textbook(mistake).swarm(member(number, 1 << 18)).run();
+            let report = textbook(mistake).swarm_member(member(number, 1 << 18)).run();
             let found =
                 report.shortest_counterexample().unwrap_or_else(|| panic!("{mistake:?} {report}"));
             if found.property.name() == "mutual-exclusion" {
-                assert!(found.length() >= shortest, "{mistake:?} by {number}: {report}");
-                assert!(found.length() <= shortest + 4, "{mistake:?} by {number}: {report}");
+                assert!(found.step_count() >= shortest, "{mistake:?} by {number}: {report}");
+                assert!(found.step_count() <= shortest + 4, "{mistake:?} by {number}: {report}");
                 assert_eq!(found.kind, ViolationKind::Step);
             }
         }
@@ -103,10 +108,10 @@ fn every_member_finds_mistakes_of_locks() {
     };
     let mistake = ricart_agrawala::VariantId::ClockOnlyStrict;
     for number in 1..=4 {
-        let report = check(&[mistake]).swarm(member(number, 1 << 18)).run();
+        let report = check(&[mistake]).swarm_member(member(number, 1 << 18)).run();
         violates(&report, "mutual-exclusion");
         // Negative control: without the mistake the same search finds nothing.
-        let report = check(&[]).swarm(member(number, 1 << 18)).max_states(10_000).run();
+        let report = check(&[]).swarm_member(member(number, 1 << 18)).max_states(10_000).run();
         assert_eq!(report.judgement(), Judgement::Incomplete, "{report}");
     }
 }
@@ -116,7 +121,11 @@ fn deadlock_is_found_where_a_run_ends() {
     let check = |switches: &[maekawa::VariantId]| {
         let config = maekawa::Config::with_quorum_kind(QuorumKind::Pairs, 3).expect("pairs exist");
         let config = maekawa::Config { variants: variants(switches), ..config };
-        with::<Maekawa>(3, config).fifo().deadlock_free().swarm(member(2, 1 << 20)).run()
+        with::<Maekawa>(3, config)
+            .fifo()
+            .check_deadlock_freedom()
+            .swarm_member(member(2, 1 << 20))
+            .run()
     };
     let report = check(&[maekawa::VariantId::Basic]);
     let found = report.counterexample("deadlock-freedom").unwrap_or_else(|| panic!("{report}"));
@@ -128,14 +137,14 @@ fn deadlock_is_found_where_a_run_ends() {
 
 #[test]
 fn limits_and_depth_leave_the_coverage_unknown() {
-    let report = locks(3).swarm(member(1, 1 << 20)).max_states(1_000).run();
+    let report = locks(3).swarm_member(member(1, 1 << 20)).max_states(1_000).run();
     assert_eq!(
         (report.reached_limit, report.states),
-        (Some(ReachedLimit::States), 1_000),
+        (Some(StopReason::States), 1_000),
         "{report}"
     );
-    let shallow = SwarmConfig { depth_max: 5, ..member(1, 1 << 20) };
-    let cut: Report = locks(3).swarm(shallow).run();
+    let shallow = SwarmMemberConfig { depth_max: 5, ..member(1, 1 << 20) };
+    let cut: CheckReport = locks(3).swarm_member(shallow).run();
     assert_eq!(cut.depth, 5, "{cut}");
     for report in [report, cut] {
         let coverage = report.swarm.expect("a swarm search reports its coverage");
@@ -146,8 +155,10 @@ fn limits_and_depth_leave_the_coverage_unknown() {
 
 #[test]
 fn handler_panic_reports_the_run() {
-    let check = Check::<PanicOnGreeting>::with(3, ()).entries(2).always(MutualExclusion::new());
-    let error = check.swarm(member(1, 1 << 20)).try_run().expect_err("a handler panics");
+    let check = Check::<PanicOnGreeting>::with_protocol_config(3, ())
+        .request_limits(2)
+        .always(MutualExclusion::new());
+    let error = check.swarm_member(member(1, 1 << 20)).try_run().expect_err("a handler panics");
     assert!(error.to_string().contains("greets a process that is inside"), "{error}");
     assert!(error.to_string().contains("receives hello"), "{error}");
 }
@@ -156,7 +167,7 @@ fn handler_panic_reports_the_run() {
 fn table_beyond_the_memory_is_an_error() {
     // No allocation can be larger than half of the address space.
     for bytes in [1 << 63, u64::MAX] {
-        let error = locks(2).swarm(member(1, bytes)).try_run().expect_err("no memory");
+        let error = locks(2).swarm_member(member(1, bytes)).try_run().expect_err("no memory");
         assert_eq!(error, CheckError::TableMemory { bytes });
         assert!(error.to_string().contains(&bytes.to_string()), "{error}");
     }

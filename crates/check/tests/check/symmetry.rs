@@ -108,7 +108,9 @@ impl Symmetric for QueueCoordinator {
 }
 
 fn coordinator(manner: Manner) -> Check<QueueCoordinator> {
-    Check::with(4, manner).entries([0, 2, 2, 2]).always(MutualExclusion::new())
+    Check::with_protocol_config(4, manner)
+        .request_limits([0, 2, 2, 2])
+        .always(MutualExclusion::new())
 }
 
 #[test]
@@ -118,10 +120,10 @@ fn symmetric_clients_keep_judgements() {
         for (lost, doubled) in [(0, 0), (1, 0), (0, 1)] {
             for fifo in [false, true] {
                 let check = || {
-                    let check = coordinator(manner).losing(lost).duplicating(doubled);
+                    let check = coordinator(manner).max_losses(lost).max_duplicates(doubled);
                     if fifo { check.fifo() } else { check }
                 };
-                let (plain, reduced) = (check().run(), check().symmetric_in(clients).run());
+                let (plain, reduced) = (check().run(), check().reducing_by_symmetry(clients).run());
                 let case = (manner, lost, doubled, fifo);
                 assert_eq!(verdicts(&plain), verdicts(&reduced), "{case:?}");
                 if plain.judgement() == Judgement::Holds {
@@ -135,7 +137,8 @@ fn symmetric_clients_keep_judgements() {
 
 #[test]
 fn rejects_liveness_with_symmetry() {
-    let check =
-        coordinator(Manner::Fair).symmetric_in([ProcessId(1), ProcessId(2)]).starvation_free();
+    let check = coordinator(Manner::Fair)
+        .reducing_by_symmetry([ProcessId(1), ProcessId(2)])
+        .check_starvation_freedom();
     assert_eq!(check.try_run().expect_err("names matter"), CheckError::AsymmetricProperty);
 }

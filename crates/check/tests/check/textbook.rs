@@ -94,7 +94,7 @@ impl Protocol for Textbook {
                 awaited.remove(from);
                 if awaited.is_empty() {
                     let request = *request;
-                    let fence = Fence(request, u64::from(self.group.me().number()));
+                    let fence = Fence(request, u64::from(self.group.me().display_number()));
                     self.phase = Phase::Inside { request };
                     fx.emit(Event::Entered { fence });
                 }
@@ -138,7 +138,7 @@ impl Algorithm for Textbook {
         }
     }
 
-    fn shift_timestamps(&mut self, by: u64) {
+    fn lower_timestamps(&mut self, by: u64) {
         self.clock -= by;
         match &mut self.phase {
             Phase::Waiting { request, .. } | Phase::Inside { request } => *request -= by,
@@ -153,7 +153,7 @@ impl Algorithm for Textbook {
         }
     }
 
-    fn shift_message(_: &Mistake, message: &mut Message, by: u64) {
+    fn lower_message_timestamps(_: &Mistake, message: &mut Message, by: u64) {
         if let Message::Request { clock } = message {
             *clock -= by;
         }

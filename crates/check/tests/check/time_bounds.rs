@@ -3,13 +3,13 @@
 //! searches in whole units of time confirm the verdicts and the lengths of the counterexamples.
 
 use tenure_algorithms::catalogue::{FromParameters, Parameters};
-use tenure_algorithms::detector::Heartbeat;
+use tenure_algorithms::detector::AdaptiveTimeoutDetector;
 use tenure_algorithms::detector::heartbeat::Config as HeartbeatConfig;
 use tenure_algorithms::election::{Bully, bully};
-use tenure_algorithms::mutex::{Lease, lease};
-use tenure_check::{Check, Checkable, Measure, Report};
+use tenure_algorithms::mutex::{LeaseMutex, lease};
+use tenure_check::{Check, CheckReport, Checkable, Measure};
 use tenure_core::monitors::{LeaderAgreement, LeaderScope, MutualExclusion, OneLeader};
-use tenure_core::{Delay, ProcessId, TICKS_PER_UNIT};
+use tenure_core::{Delay, ProcessId, TICKS_PER_TIME_UNIT};
 
 use crate::by_service::{ServiceCheck, with};
 use crate::catalogue::violates;
@@ -37,8 +37,8 @@ fn within<P: Checkable>(check: Check<P>, bounds: Bounds) -> Check<P> {
 
 /// Returns the length of the counterexample to the only property of the check. `None` if the
 /// property holds.
-fn length(report: &Report) -> Option<usize> {
-    let found = report.counterexamples.first().map(|found| found.length());
+fn length(report: &CheckReport) -> Option<usize> {
+    let found = report.counterexamples.first().map(|found| found.step_count());
     assert!(found.is_some() || report.holds() && report.bounds.in_flight.is_none(), "{report}");
     found
 }
@@ -47,15 +47,15 @@ fn length(report: &Report) -> Option<usize> {
 /// `initiators` processes start an election. The search prunes terms above 1.
 fn bully_with(size: u32, config: bully::Config, initiators: u32) -> ServiceCheck<Bully> {
     let check = with::<Bully>(size, config).initiators((0..initiators).map(ProcessId));
-    check.always(OneLeader::new(LeaderScope::Overall)).term_max(1)
+    check.always(OneLeader::new(LeaderScope::Overall)).max_term(1)
 }
 
 fn bully_timeouts(size: u32, [answer, coordinator]: [u32; 2]) -> bully::Config {
-    let [answer, coordinator] = [answer, coordinator].map(|units| Delay::units(units.into()));
+    let [answer, coordinator] = [answer, coordinator].map(|units| Delay::time_units(units.into()));
     bully::Config {
         answer_timeout: answer,
         coordinator_timeout: coordinator,
-        ..bully::Config::plain(size, TICKS_PER_UNIT)
+        ..bully::Config::with_defaults(size, TICKS_PER_TIME_UNIT)
     }
 }
 
@@ -105,8 +105,8 @@ fn least_safe_answer_timeout_is_the_same_for_three() {
 
 fn derived<C: FromParameters>(size: u32, bounds: Bounds) -> C {
     let Bounds { latency, step, drift } = bounds;
-    let [latency, step] = [latency.1, step.1].map(|units| u64::from(units) * TICKS_PER_UNIT);
-    let parameters = Parameters { sequence_number_modulus: 1, ..Parameters::plain(size) };
+    let [latency, step] = [latency.1, step.1].map(|units| u64::from(units) * TICKS_PER_TIME_UNIT);
+    let parameters = Parameters { sequence_number_modulus: 1, ..Parameters::with_defaults(size) };
     C::from_parameters(&parameters.with_timing_bounds(latency, step, drift * 10_000))
         .expect("a configuration")
 }
@@ -119,8 +119,8 @@ fn derived_timeouts_of_bully_are_safe() {
     let bounds = Bounds { latency: (0, 1), step: (0, 1), drift: 20 };
     assert_eq!(length(&within(bully_with(3, derived(3, bounds), 1), bounds).run()), None);
     let crashing =
-        with::<Bully>(2, derived(2, bounds)).detecting_failures().crashing(1).term_max(1);
-    let crashing = crashing.always_and_at_end(LeaderAgreement::new()).requiring_progress();
+        with::<Bully>(2, derived(2, bounds)).detecting_failures().max_crashes(1).max_term(1);
+    let crashing = crashing.always_and_at_end(LeaderAgreement::new()).check_progress();
     within(crashing, bounds).run().assert_holds();
 }
 
@@ -133,10 +133,10 @@ fn timeouts_for_smaller_bounds_are_unsafe() {
     assert_eq!(length(&within(bully_with(2, derived(2, steady), 1), steady).run()), None);
 }
 
-fn heartbeats(period: u32, timeout: u32) -> Check<Heartbeat> {
-    let timeout = Delay::units(timeout.into()).max;
-    let period = Delay::units(period.into());
-    Check::with(
+fn heartbeats(period: u32, timeout: u32) -> Check<AdaptiveTimeoutDetector> {
+    let timeout = Delay::time_units(timeout.into()).max;
+    let period = Delay::time_units(period.into());
+    Check::with_protocol_config(
         2,
         HeartbeatConfig { period, initial_timeout: timeout, increment: 0, max_timeout: timeout },
     )
@@ -184,7 +184,7 @@ fn no_timeout_is_safe_in_asynchronous_time() {
 #[test]
 fn derived_timeouts_of_lease_are_safe() {
     let lease = |config: lease::Config, step, drift| {
-        let check = with::<Lease>(2, config).always(MutualExclusion::new());
+        let check = with::<LeaseMutex>(2, config).always(MutualExclusion::new());
         let bounds = Bounds { latency: (0, 0), step, drift };
         within(check.partitioning([ProcessId(1)]), bounds).run()
     };

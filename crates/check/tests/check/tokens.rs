@@ -44,8 +44,8 @@ fn path(size: u32) -> ServiceCheck<Raymond> {
 /// FIFO links and on reordering links. Three processes enter `three` times each, on FIFO links and
 /// on reordering links.
 fn counts<P: Mutex + Debug>(of: impl Fn(u32) -> Check<P>, three: u32) -> [(u64, u64); 4] {
-    let two = || of(2).entries(2);
-    let three = || of(3).entries(three);
+    let two = || of(2).request_limits(2);
+    let three = || of(3).request_limits(three);
     [two().fifo(), two(), three().fifo(), three()].map(explored)
 }
 
@@ -53,7 +53,7 @@ fn counts<P: Mutex + Debug>(of: impl Fn(u32) -> Check<P>, three: u32) -> [(u64, 
 fn suzuki_kasami_is_safe_and_live_in_any_order() {
     let known = [(78, 110), (83, 120), (579, 1_581), (725, 2_078)];
     assert_eq!(counts(suzuki_kasami, 1), known);
-    assert_eq!(explored(suzuki_kasami(3).entries([2, 2, 1])), (9_081, 33_371));
+    assert_eq!(explored(suzuki_kasami(3).request_limits([2, 2, 1])), (9_081, 33_371));
 }
 
 #[test]
@@ -84,10 +84,10 @@ fn suzuki_kasami_breaks_request_order_of_three() {
 #[test]
 fn application_message_reveals_request_order_violation_of_trees() {
     let context = |report| violated(&report, "order", 4);
-    let naimi = naimi_trehel(3).application_messages(1).always(RequestOrder::new()).run();
+    let naimi = naimi_trehel(3).max_application_messages(1).always(RequestOrder::new()).run();
     assert_eq!(context(naimi), ViolationKind::Step);
     for check in [star(3), path(3)] {
-        let report = check.application_messages(1).always(RequestOrder::new()).run();
+        let report = check.max_application_messages(1).always(RequestOrder::new()).run();
         assert_eq!(context(report), ViolationKind::Step);
     }
 }
@@ -99,7 +99,7 @@ fn application_message_reveals_request_order_violation_of_trees() {
 fn trees_break_request_order_with_second_entry() {
     holds(&naimi_trehel(4).always(RequestOrder::new()).run(), "order");
     holds(&star(4).always(RequestOrder::new()).run(), "order");
-    for path in [path(4).entries([2, 1, 1, 1]), path(3).entries([2, 1, 1])] {
+    for path in [path(4).request_limits([2, 1, 1, 1]), path(3).request_limits([2, 1, 1])] {
         assert_eq!(
             violated(&path.always(RequestOrder::new()).run(), "order", 11),
             ViolationKind::Step
@@ -109,7 +109,7 @@ fn trees_break_request_order_with_second_entry() {
 
 fn overtakes<P: Mutex>(of: impl Fn() -> Check<P>) {
     for entries in 2..=5 {
-        let bypass = of().entries([entries, 1]).measuring_bypass(9).run().bypass;
+        let bypass = of().request_limits([entries, 1]).measuring_bypass(9).run().bypass;
         assert_eq!(bypass.expect("measured").max, entries);
     }
 }
@@ -126,12 +126,12 @@ fn reordering_and_loss_match_fault_matrix() {
     for check in [suzuki_kasami(3), suzuki_kasami(3).fifo()] {
         assert_eq!(cell(check), Fine);
     }
-    assert_eq!(cell(suzuki_kasami(2).losing(1)), Blocked);
-    assert_eq!(cell(naimi_trehel(2).losing(1)), Blocked);
-    assert_eq!(cell(star(2).losing(1)), Blocked);
-    assert_eq!(cell(suzuki_kasami(3).losing(1)), Blocked);
-    assert_eq!(cell(naimi_trehel(3).losing(1)), Blocked);
-    assert_eq!(cell(path(3).losing(1)), Blocked);
+    assert_eq!(cell(suzuki_kasami(2).max_losses(1)), Blocked);
+    assert_eq!(cell(naimi_trehel(2).max_losses(1)), Blocked);
+    assert_eq!(cell(star(2).max_losses(1)), Blocked);
+    assert_eq!(cell(suzuki_kasami(3).max_losses(1)), Blocked);
+    assert_eq!(cell(naimi_trehel(3).max_losses(1)), Blocked);
+    assert_eq!(cell(path(3).max_losses(1)), Blocked);
 }
 
 /// A duplicated token has an effect only if it arrives while its receiver waits, because a process
@@ -140,11 +140,11 @@ fn reordering_and_loss_match_fault_matrix() {
 /// twice.
 #[test]
 fn duplication_matches_fault_matrix_for_suzuki_kasami() {
-    let twice = |size| suzuki_kasami(size).duplicating(1);
-    assert_eq!(cell(twice(2).entries(2).fifo()), Fine, "{SHORT}");
+    let twice = |size| suzuki_kasami(size).max_duplicates(1);
+    assert_eq!(cell(twice(2).request_limits(2).fifo()), Fine, "{SHORT}");
     assert_eq!(cell(twice(3)), Fine, "{SHORT}");
-    assert_eq!(cell(twice(2).entries(2)), Unsafe);
-    assert_eq!(cell(twice(3).entries([2, 2, 1]).fifo()), Unsafe);
+    assert_eq!(cell(twice(2).request_limits(2)), Unsafe);
+    assert_eq!(cell(twice(3).request_limits([2, 2, 1]).fifo()), Unsafe);
 }
 
 /// In the lock of Naimi and Trehel, a duplicated request makes two processes wait for each other. A
@@ -152,30 +152,30 @@ fn duplication_matches_fault_matrix_for_suzuki_kasami() {
 /// processes, a duplicate violates exclusion even if each process enters once.
 #[test]
 fn duplication_matches_fault_matrix_for_trees() {
-    let twice = |size| naimi_trehel(size).duplicating(1);
-    assert_eq!(cell(twice(2).entries(2).fifo()), Blocked);
-    assert_eq!(cell(twice(2).entries(2)), Unsafe);
+    let twice = |size| naimi_trehel(size).max_duplicates(1);
+    assert_eq!(cell(twice(2).request_limits(2).fifo()), Blocked);
+    assert_eq!(cell(twice(2).request_limits(2)), Unsafe);
     assert_eq!(cell(twice(3).fifo()), Blocked);
-    assert_eq!(cell(twice(3).entries(2).fifo()), Unsafe);
-    assert_eq!(cell(star(2).duplicating(1).entries(2).fifo()), Fine, "{SHORT}");
-    assert_eq!(cell(star(2).duplicating(1).entries(2)), Unsafe);
-    assert_eq!(cell(star(3).duplicating(1).fifo()), Unsafe);
-    assert_eq!(cell(path(3).duplicating(1).fifo()), Unsafe);
+    assert_eq!(cell(twice(3).request_limits(2).fifo()), Unsafe);
+    assert_eq!(cell(star(2).max_duplicates(1).request_limits(2).fifo()), Fine, "{SHORT}");
+    assert_eq!(cell(star(2).max_duplicates(1).request_limits(2)), Unsafe);
+    assert_eq!(cell(star(3).max_duplicates(1).fifo()), Unsafe);
+    assert_eq!(cell(path(3).max_duplicates(1).fifo()), Unsafe);
 }
 
 #[test]
 fn crashes_match_fault_matrix() {
     for (crash, recover) in [(1, 0), (1, 1)] {
-        assert_eq!(cell(suzuki_kasami(2).crashing(crash).recovering(recover)), Blocked);
-        assert_eq!(cell(naimi_trehel(2).crashing(crash).recovering(recover)), Blocked);
-        assert_eq!(cell(star(2).crashing(crash).recovering(recover)), Blocked);
+        assert_eq!(cell(suzuki_kasami(2).max_crashes(crash).max_recoveries(recover)), Blocked);
+        assert_eq!(cell(naimi_trehel(2).max_crashes(crash).max_recoveries(recover)), Blocked);
+        assert_eq!(cell(star(2).max_crashes(crash).max_recoveries(recover)), Blocked);
     }
 }
 
 /// Checks a lock with three processes, of which the process `down` is down from the start. The
 /// outcome tells whether the other processes are served.
 fn without<P: Mutex>(check: Check<P>, down: u32, entries: [u32; 3]) -> Outcome {
-    cell(check.entries(entries).down_from_start([ProcessId(down)]))
+    cell(check.request_limits(entries).initially_down([ProcessId(down)]))
 }
 
 #[test]
@@ -197,6 +197,6 @@ fn reliable_channel_hides_loss_and_duplication() {
         over_channel::<NaimiTrehel>(()),
         over_channel::<Raymond>(star),
     ] {
-        assert_sound(check.losing(1).duplicating(1));
+        assert_sound(check.max_losses(1).max_duplicates(1));
     }
 }

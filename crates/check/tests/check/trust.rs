@@ -9,7 +9,7 @@ use std::time::Duration;
 use tenure_algorithms::Variants;
 use tenure_algorithms::mutex::{Central, Lamport, RicartAgrawala, central};
 use tenure_check::{
-    Check, CheckError, Checkable, Judgement, ReachedLimit, Report, RequestLimit, SearchProgress,
+    Check, CheckError, CheckReport, Checkable, Judgement, RequestLimit, SearchProgress, StopReason,
 };
 use tenure_core::monitors::{Fencing, MessageBudget, MutualExclusion, RequestOrder};
 use tenure_core::{Algorithm, Card, ChannelOrder as Channel, ProcessId};
@@ -31,7 +31,7 @@ const MISTAKES: [Mistake; 7] = [
 ];
 
 /// Returns the part of a report that must not depend on how the search was executed.
-fn deterministic_content(report: &Report) -> String {
+fn deterministic_content(report: &CheckReport) -> String {
     let mut report = report.clone();
     report.seconds = 0.0;
     let json = serde_json::to_string(&report).expect("serializable report");
@@ -43,8 +43,12 @@ fn deterministic_content(report: &Report) -> String {
 fn report_does_not_depend_on_threads() {
     for mistake in MISTAKES {
         let run = |threads| {
-            let check = Check::<Textbook>::with(3, mistake).entries([2, 2, 1]).threads(threads);
-            deterministic_content(&check.always(MutualExclusion::new()).starvation_free().run())
+            let check = Check::<Textbook>::with_protocol_config(3, mistake)
+                .request_limits([2, 2, 1])
+                .threads(threads);
+            deterministic_content(
+                &check.always(MutualExclusion::new()).check_starvation_freedom().run(),
+            )
         };
         let one = run(1);
         assert_eq!(one, run(2), "{mistake:?}");
@@ -56,8 +60,12 @@ fn report_does_not_depend_on_threads() {
 fn exact_mode_matches_fingerprints() {
     for mistake in MISTAKES {
         let check = || {
-            let check = Check::<Textbook>::with(3, mistake).losing(1).duplicating(1);
-            check.entries([1, 1, 0]).always(MutualExclusion::new()).starvation_free()
+            let check =
+                Check::<Textbook>::with_protocol_config(3, mistake).max_losses(1).max_duplicates(1);
+            check
+                .request_limits([1, 1, 0])
+                .always(MutualExclusion::new())
+                .check_starvation_freedom()
         };
         let exact = check().configure(|config| config.search.stores_whole_states = true);
         let (hashed, exact) = (check().run(), exact.run());
@@ -78,11 +86,14 @@ fn rebasing_keeps_judgements_in_two_hundred_cases() {
                         continue;
                     }
                     let check = || {
-                        let check = Check::<Textbook>::with(size, mistake).entries(entries);
-                        let check = check.channel_order(order).losing(lost).duplicating(doubled);
+                        let check = Check::<Textbook>::with_protocol_config(size, mistake)
+                            .request_limits(entries);
+                        let check =
+                            check.channel_order(order).max_losses(lost).max_duplicates(doubled);
                         safe_and_live(check.threads(1)).always(Fencing::new())
                     };
-                    let (plain, rebased) = (check().run(), check().shifting_timestamps().run());
+                    let (plain, rebased) =
+                        (check().run(), check().reducing_by_timestamp_shifts().run());
                     let case = (mistake, order, entries, lost, doubled);
                     assert!(rebased.states <= plain.states, "{case:?}: {plain}{rebased}");
                     assert_eq!(verdicts(&plain), verdicts(&rebased), "{case:?}");
@@ -96,25 +107,25 @@ fn rebasing_keeps_judgements_in_two_hundred_cases() {
 
 #[test]
 fn limit_makes_judgement_incomplete() {
-    let check = || safe_and_live(Check::<Textbook>::of(3).entries(2));
+    let check = || safe_and_live(Check::<Textbook>::new(3).request_limits(2));
     let states = check().max_states(1_000).run();
     assert_eq!(states.judgement(), Judgement::Incomplete);
-    assert_eq!(states.reached_limit, Some(ReachedLimit::States));
+    assert_eq!(states.reached_limit, Some(StopReason::States));
     let memory = check().configure(|it| it.search.limits.bytes = Some(1 << 16)).run();
     assert_eq!(
         (memory.judgement(), memory.reached_limit),
-        (Judgement::Incomplete, Some(ReachedLimit::Memory))
+        (Judgement::Incomplete, Some(StopReason::Memory))
     );
     let time = check().configure(|it| it.search.limits.time = Some(Duration::ZERO)).run();
     assert_eq!(
         (time.judgement(), time.reached_limit),
-        (Judgement::Incomplete, Some(ReachedLimit::Time))
+        (Judgement::Incomplete, Some(StopReason::Time))
     );
     let raised = Arc::new(AtomicBool::new(true));
     let stopped = check().configure(|it| it.search.stop_flag = Some(raised)).run();
     assert_eq!(
         (stopped.judgement(), stopped.reached_limit),
-        (Judgement::Incomplete, Some(ReachedLimit::Stopped))
+        (Judgement::Incomplete, Some(StopReason::Stopped))
     );
 }
 
@@ -126,16 +137,18 @@ fn limited_search_overstates_no_depth() {
     let check = || {
         let variants = Variants::none().with(central::VariantId::UntaggedGrant);
         let config = central::Config { variants, ..central::Config::default() };
-        let check = with::<Central>(3, config).entries([0, 2, 2]).duplicating(1).threads(1);
+        let check =
+            with::<Central>(3, config).request_limits([0, 2, 2]).max_duplicates(1).threads(1);
         check.always(MutualExclusion::new())
     };
-    let claimed = |report: &Report| {
+    let claimed = |report: &CheckReport| {
         let text = report.to_string();
         let rest = text.split("within depth ").nth(1)?.to_owned();
         let depth = rest.split(' ').next()?.parse::<usize>().ok()?;
         Some((depth, rest.contains("1 message on a link")))
     };
-    let shortest = check().run().counterexample("mutual-exclusion").expect("two enter").length();
+    let shortest =
+        check().run().counterexample("mutual-exclusion").expect("two enter").step_count();
     let mut beyond = 0;
     for states in 1..=150 {
         let plain = claimed(&check().max_states(states).run());
@@ -153,7 +166,7 @@ fn limited_search_overstates_no_depth() {
 #[test]
 fn stopped_search_skips_liveness_analysis() {
     let raised = Arc::new(AtomicBool::new(false));
-    let check = safe_and_live(Check::<Textbook>::of(3).entries(2));
+    let check = safe_and_live(Check::<Textbook>::new(3).request_limits(2));
     let raise = raised.clone();
     let late = check.max_states(1_000).configure(|config| {
         config.search.stop_flag = Some(raised);
@@ -164,7 +177,7 @@ fn stopped_search_skips_liveness_analysis() {
     let report = late.run();
     assert_eq!(
         (report.judgement(), report.reached_limit),
-        (Judgement::Incomplete, Some(ReachedLimit::Stopped))
+        (Judgement::Incomplete, Some(StopReason::Stopped))
     );
     assert!(report.states >= 1_000, "the states seen are reported");
 }
@@ -175,7 +188,7 @@ fn stopped_search_skips_liveness_analysis() {
 fn progress_excludes_expanded_states_of_a_level() {
     let reports = Arc::new(Mutex::new(Vec::<SearchProgress>::new()));
     let seen = Arc::clone(&reports);
-    let check = Check::<Textbook>::of(4).max_states(1_000_000).configure(|config| {
+    let check = Check::<Textbook>::new(4).max_states(1_000_000).configure(|config| {
         config.search.on_progress = Some(Arc::new(move |progress: &SearchProgress| {
             seen.lock().expect("no report panics").push(*progress);
         }));
@@ -191,8 +204,10 @@ fn progress_excludes_expanded_states_of_a_level() {
 
 #[test]
 fn violation_found_before_limit_is_reported() {
-    let wrong = Check::<Textbook>::with(3, Mistake::NoTieBreakReply).entries(3);
-    let report = wrong.always(MutualExclusion::new()).starvation_free().max_states(30_000).run();
+    let wrong =
+        Check::<Textbook>::with_protocol_config(3, Mistake::NoTieBreakReply).request_limits(3);
+    let report =
+        wrong.always(MutualExclusion::new()).check_starvation_freedom().max_states(30_000).run();
     violates(&report, "mutual-exclusion");
     assert_eq!(report.judgement(), Judgement::Violated);
 }
@@ -209,52 +224,52 @@ fn rejects_check_beyond_card() {
     assert_eq!(check().run().judgement(), Judgement::Violated, "no card was assumed");
     for (beyond, description) in [
         (check(), "lamport: the channels reorder, and its card says: needs channels in order"),
-        (check().fifo().losing(1), "messages are lost, and its card says"),
-        (check().fifo().crashing(1), "a process crashes, and its card says"),
+        (check().fifo().max_losses(1), "messages are lost, and its card says"),
+        (check().fifo().max_crashes(1), "a process crashes, and its card says"),
         (check().fifo().partitioning(P1), "a partition loses messages, and its card says"),
-        (check().fifo().down_from_start(P1), "a process is down from the start, and its card says"),
+        (check().fifo().initially_down(P1), "a process is down from the start, and its card says"),
     ] {
         let refused = assuming(beyond, &card).try_run();
         let refused = refused.expect_err("the check exceeds the card").to_string();
         assert!(refused.contains(description), "{refused}");
     }
     let card = RicartAgrawala::card(&Default::default(), 2);
-    let duplicating = of::<RicartAgrawala>(2).duplicating(1);
+    let duplicating = of::<RicartAgrawala>(2).max_duplicates(1);
     assert!(assuming(duplicating, &card).try_run().is_ok());
 }
 
 #[test]
 fn rejects_invalid_checks_with_message() {
     let refused = |check: Check<Textbook>| check.try_run().expect_err("invalid check");
-    let none = refused(Check::of(0));
+    let none = refused(Check::new(0));
     assert_eq!(none, CheckError::Size { size: 0, max: 31 });
     assert_eq!(none.to_string(), "invalid number of processes 0: expected 1 to 31");
-    let entries = refused(Check::of(3).entries([1, 1]));
+    let entries = refused(Check::new(3).request_limits([1, 1]));
     assert_eq!(entries.to_string(), "invalid number of entries 2: expected one per process, of 3");
-    let down = refused(Check::of(2).down_from_start([ProcessId(2)]));
+    let down = refused(Check::new(2).initially_down([ProcessId(2)]));
     assert_eq!(down.to_string(), "unknown process P3: the group has 2 processes");
-    let faults = refused(Check::of(2).losing(32));
+    let faults = refused(Check::new(2).max_losses(32));
     assert!(faults.to_string().ends_with("messages 32: expected at most 31"), "{faults}");
-    let endless = refused(Check::of(2).entries(RequestLimit::Unbounded));
+    let endless = refused(Check::new(2).request_limits(RequestLimit::Unbounded));
     assert!(endless.to_string().contains("shifting of timestamps"));
-    let back = Check::of(2)
-        .entries(RequestLimit::Unbounded)
-        .shifting_timestamps()
-        .crashing(1)
-        .recovering(1);
+    let back = Check::new(2)
+        .request_limits(RequestLimit::Unbounded)
+        .reducing_by_timestamp_shifts()
+        .max_crashes(1)
+        .max_recoveries(1);
     assert_eq!(refused(back), CheckError::UnshiftedTimestamps);
-    let order = Check::of(2)
-        .entries(RequestLimit::Unbounded)
-        .shifting_timestamps()
+    let order = Check::new(2)
+        .request_limits(RequestLimit::Unbounded)
+        .reducing_by_timestamp_shifts()
         .always(RequestOrder::new());
     assert_eq!(refused(order), CheckError::UnboundedOrder);
 }
 
 #[test]
 fn shipped_algorithms_are_safe_and_live_for_three() {
-    let lamport = of::<Lamport>(3).entries([2, 1, 0]).fifo();
+    let lamport = of::<Lamport>(3).request_limits([2, 1, 0]).fifo();
     explored(lamport);
-    explored(of::<RicartAgrawala>(3).entries([2, 1, 1]));
+    explored(of::<RicartAgrawala>(3).request_limits([2, 1, 1]));
 }
 
 /// A state of the search has 32 bits for marks. The search needs one mark for each process, and one
@@ -266,7 +281,7 @@ fn largest_group_has_room_for_promised_properties() {
         let card = RicartAgrawala::card(&Variants::none(), size);
         let budget = || MessageBudget::from_cost(&card.messages).expect("an exact cost");
         let check = check.always(MutualExclusion::new()).always(Fencing::new());
-        (check.always_and_at_end(budget()).starvation_free(), budget())
+        (check.always_and_at_end(budget()).check_starvation_freedom(), budget())
     };
     for size in [30, 31] {
         let report = check(size).0.try_run().expect("a valid check");

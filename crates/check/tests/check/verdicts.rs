@@ -1,12 +1,12 @@
 //! Results of checks in a form that tests can compare.
 
-use tenure_check::{Check, Checkable, Judgement, Measure, MeasureConfig, Report};
+use tenure_check::{Check, CheckReport, Checkable, Judgement, Measure, MeasureConfig};
 use tenure_core::Property;
 
 /// Returns the judgement of each property. For a violated property, also returns the length of the
 /// counterexample.
-pub(crate) fn verdicts(report: &Report) -> Vec<(Property, Judgement, Option<usize>)> {
-    let length = |it: &Property| report.counterexample(it.name()).map(|found| found.length());
+pub(crate) fn verdicts(report: &CheckReport) -> Vec<(Property, Judgement, Option<usize>)> {
+    let length = |it: &Property| report.counterexample(it.name()).map(|found| found.step_count());
     report.properties.iter().map(|(it, judgement)| (*it, *judgement, length(it))).collect()
 }
 
@@ -38,7 +38,7 @@ pub(crate) fn messages<P: Checkable>(check: Check<P>) -> (u64, u64) {
 }
 
 pub(crate) enum Explored {
-    Checked(Box<Report>),
+    Checked(Box<CheckReport>),
     /// The least and the greatest number of messages of a run.
     Measured(u64, u64),
 }
@@ -53,7 +53,7 @@ impl Explored {
         Explored::Measured(least, greatest)
     }
 
-    pub(crate) fn report(self) -> Report {
+    pub(crate) fn report(self) -> CheckReport {
         match self {
             Explored::Checked(report) => *report,
             Explored::Measured(..) => unreachable!("no measurement was requested"),

@@ -1,17 +1,19 @@
-//! Tests of walks over all reachable states when a link has no room for a message.
+//! Tests of explorations of all reachable states when a link has no room for a message.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use tenure_algorithms::mutex::{Central, RicartAgrawala};
-use tenure_check::{Check, Checkable, GlobalState, VisitedStep, WalkObserver, WalkReport};
+use tenure_check::{
+    Check, Checkable, ExplorationReport, GlobalState, StateSpaceObserver, VisitedStep,
+};
 
 use crate::by_service::of;
 
-/// Greatest number of states that a walk of these tests may reach.
+/// Greatest number of states that an exploration of these tests may reach.
 const MAX_STATES: u64 = 100_000;
 
-/// Observer that counts what a walk hands over.
+/// Observer that counts what an exploration hands over.
 #[derive(Default)]
 struct Counts {
     states: u64,
@@ -31,7 +33,7 @@ impl Counts {
     }
 }
 
-impl WalkObserver for Counts {
+impl StateSpaceObserver for Counts {
     fn on_initial_state(&mut self, state: &GlobalState) -> ControlFlow<()> {
         self.count(state);
         ControlFlow::Continue(())
@@ -47,9 +49,9 @@ impl WalkObserver for Counts {
     }
 }
 
-/// Walks over all states. Returns the report of the walk, and the greatest number of messages that
-/// were in flight on one link.
-fn walk<P: Checkable>(check: Check<P>) -> (WalkReport, usize) {
+/// Explores all states. Returns the report of the exploration, and the greatest number of messages
+/// that were in flight on one link.
+fn walk<P: Checkable>(check: Check<P>) -> (ExplorationReport, usize) {
     let mut counts = Counts::default();
     let report = check.visit_reachable_states(MAX_STATES, &mut counts).expect("a valid check");
     assert_eq!((report.states, report.steps), (counts.states, counts.steps));
@@ -59,7 +61,7 @@ fn walk<P: Checkable>(check: Check<P>) -> (WalkReport, usize) {
 
 #[test]
 fn walk_leaves_out_states_beyond_a_full_link() {
-    let check = || of::<RicartAgrawala>(2).entries(2);
+    let check = || of::<RicartAgrawala>(2).request_limits(2);
     let (whole, on_a_link) = walk(check());
     assert!(whole.is_complete && on_a_link == 2, "{whole:?}, {on_a_link} messages");
     let (bounded, on_a_link) = walk(check().in_flight_per_link(1));
@@ -72,7 +74,7 @@ fn walk_leaves_out_states_beyond_a_full_link() {
 /// If messages may be lost, a full link drops a message instead.
 #[test]
 fn walk_that_drops_messages_is_incomplete() {
-    let check = || of::<RicartAgrawala>(2).entries(2).losing(1);
+    let check = || of::<RicartAgrawala>(2).request_limits(2).max_losses(1);
     let (whole, _) = walk(check());
     assert!(whole.is_complete);
     let (dropping, on_a_link) = walk(check().in_flight_per_link(1));
@@ -83,14 +85,14 @@ fn walk_that_drops_messages_is_incomplete() {
 }
 
 /// A duplicate needs room on the link of its message. With room for one message, no duplicate is
-/// possible, so the walk has the same states and steps as without duplication.
+/// possible, so the exploration has the same states and steps as without duplication.
 #[test]
 fn blocked_duplicate_is_no_step() {
     let check = || of::<Central>(2).in_flight_per_link(1);
     let (without, _) = walk(check());
     assert!(without.is_complete);
-    let (blocked, _) = walk(check().duplicating(1));
-    assert_eq!(blocked, WalkReport { is_complete: false, ..without });
-    let (duplicating, on_a_link) = walk(check().duplicating(1).in_flight_per_link(2));
+    let (blocked, _) = walk(check().max_duplicates(1));
+    assert_eq!(blocked, ExplorationReport { is_complete: false, ..without });
+    let (duplicating, on_a_link) = walk(check().max_duplicates(1).in_flight_per_link(2));
     assert!(duplicating.states > without.states && on_a_link == 2, "{duplicating:?}");
 }

@@ -71,7 +71,8 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
         })?,
     };
     let (lock, reason) = recommend(crashes, partitions);
-    let card = tenure_instances::card(lock, &Parameters::plain(size)).map_err(Failure::usage)?;
+    let card =
+        tenure_instances::card(lock, &Parameters::with_defaults(size)).map_err(Failure::usage)?;
     eprint!("{}", wrap_lines(&recommendation(&card, reason)));
     let text = configuration(lock, size);
     match &options.output {
@@ -119,7 +120,8 @@ fn recommend(crashes: Answer, partitions: Answer) -> (&'static str, &'static str
 }
 
 fn recommendation(card: &Card, reason: &str) -> String {
-    let promises: Vec<_> = card.all_promises(Some(0)).map(|promise| promise.name()).collect();
+    let promises: Vec<_> =
+        card.promises_under_drift(Some(0)).map(|promise| promise.name()).collect();
     let (name, title) = (&card.name, &card.title);
     format!("{name}: {title}\n{reason}\nIt promises {}.", promises.join(", "))
 }
@@ -202,7 +204,7 @@ mod tests {
                 let path = folder.path().join("node.toml");
                 std::fs::write(&path, configuration(lock, size)).expect("a file");
                 let config = tenure_daemon::Config::read(&path).expect("a valid configuration");
-                assert_eq!((config.size(), &*config.service.mutex), (size, lock));
+                assert_eq!((config.node_count(), &*config.service.mutex), (size, lock));
                 let page = config.page.expect("a status page");
                 assert_eq!(page.addresses.len(), size as usize);
                 assert!(page.addresses.contains(&page.listen.to_string()));

@@ -4,7 +4,7 @@
 use tenure_core::service::mutex_and_election;
 use tenure_core::{Finding, MonitorRun, Observation, ProcessId};
 use tenure_instances::{CustomMonitor, custom_monitors};
-use tenure_trace::{MergedTrace, ProcessStates, RecordKind, StateChange, Verification};
+use tenure_trace::{MergedTrace, ProcessStateChange, ProcessStates, RecordKind, Verification};
 
 /// Judges a run by the additional monitors of this program, and adds the findings of these monitors
 /// to `verification`. `ended` is true if the run is complete, so that the monitors also judge its
@@ -24,7 +24,7 @@ fn finding(monitor: &CustomMonitor, merged: &MergedTrace, ended: bool) -> Findin
     let mut run = MonitorRun::new(monitor.clone());
     let mut states = ProcessStates::default();
     let is_member = |at: &ProcessId| at.0 < merged.header.n;
-    let (records, _) = merged.records_until_end();
+    let (records, _) = merged.records_until_run_end();
     for record in records {
         let Some(at) = record.process.process().filter(is_member) else { continue };
         let mut observe =
@@ -33,12 +33,14 @@ fn finding(monitor: &CustomMonitor, merged: &MergedTrace, ended: bool) -> Findin
             };
         for change in states.apply_record(record) {
             match change {
-                StateChange::Crashes | StateChange::Terminates => observe(Observation::Crashed),
-                StateChange::Recovers => observe(Observation::Recovered),
+                ProcessStateChange::Crashes | ProcessStateChange::Terminates => {
+                    observe(Observation::Crashed)
+                }
+                ProcessStateChange::Recovers => observe(Observation::Recovered),
                 _ => {}
             }
         }
-        if states.state(at).is_down() {
+        if states.state(at).is_crashed_or_ended() {
             continue;
         }
         match &record.kind {

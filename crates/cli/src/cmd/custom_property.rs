@@ -4,15 +4,15 @@
 use std::sync::Arc;
 
 use clap::Args;
-use tenure_core::{Card, Service, TICKS_PER_UNIT};
+use tenure_core::{Card, Service, TICKS_PER_TIME_UNIT};
 use tenure_instances::{
-    AnyAlgorithm, InterventionPlan, RunParameters, TraceCommandLine, TraceOutput,
+    AnyAlgorithm, InterventionPlan, RunParameters, TraceHeaderFields, TraceOutput,
 };
 use tenure_sim::{
     Distribution, EntriesPerProcess, Initiators, Latency, LockWorkload, RequestPattern,
     RunControls, Settings, Workload,
 };
-use tenure_trace::property::{ExpressionProperty, PropertyForm, Vocabulary};
+use tenure_trace::property::{ExpressionProperty, TemporalOperator, Vocabulary};
 use tenure_trace::{Header, MergedTrace, Record, RecordKind, Trace, TraceBuffer};
 
 use super::failure::Failure;
@@ -48,16 +48,16 @@ impl CustomPropertyOptions {
 
     /// Returns the properties as the user wrote them, each with its form. The form is the option
     /// that contains the property, such as `--never`.
-    fn all(&self) -> impl Iterator<Item = (PropertyForm, &String)> {
-        let of = |form: PropertyForm, texts| std::iter::repeat(form).zip(texts);
-        of(PropertyForm::Never, self.never.iter())
-            .chain(of(PropertyForm::Always, self.always.iter()))
-            .chain(of(PropertyForm::Eventually, self.eventually.iter()))
-            .chain(of(PropertyForm::LeadsTo, self.leads_to.iter()))
+    fn all(&self) -> impl Iterator<Item = (TemporalOperator, &String)> {
+        let of = |form: TemporalOperator, texts| std::iter::repeat(form).zip(texts);
+        of(TemporalOperator::Never, self.never.iter())
+            .chain(of(TemporalOperator::Always, self.always.iter()))
+            .chain(of(TemporalOperator::Eventually, self.eventually.iter()))
+            .chain(of(TemporalOperator::LeadsTo, self.leads_to.iter()))
     }
 
     fn parse(&self, vocabulary: &Vocabulary) -> Result<Vec<Arc<ExpressionProperty>>, Failure> {
-        let parse = |(form, text): (PropertyForm, &String)| {
+        let parse = |(form, text): (TemporalOperator, &String)| {
             ExpressionProperty::parse(form, text, vocabulary)
                 .map(Arc::new)
                 .map_err(|error| Failure::invalid_expression(form.name(), &error))
@@ -151,12 +151,14 @@ const SAMPLE_EVENTS: u64 = 4_000;
 fn samples(card: &Card, size: u32, seed: u64) -> Vec<Settings> {
     let mut settings = Settings::new(size);
     settings.seed = seed;
-    settings.network.latency =
-        Latency::Same(Distribution::Uniform { min: TICKS_PER_UNIT, max: 9 * TICKS_PER_UNIT });
+    settings.network.latency = Latency::Same(Distribution::Uniform {
+        min: TICKS_PER_TIME_UNIT,
+        max: 9 * TICKS_PER_TIME_UNIT,
+    });
     settings.limits.events = Some(SAMPLE_EVENTS);
     settings.beyond_assumptions = true;
     let pattern = RequestPattern::Closed { think: Distribution::ZERO };
-    let hold = Distribution::units(1);
+    let hold = Distribution::time_units(1);
     settings.workload = match card.service {
         Service::Election => Workload { initiators: Some(Initiators::All), ..Workload::default() },
         service if service.is_agreement() => {
@@ -179,7 +181,7 @@ fn samples(card: &Card, size: u32, seed: u64) -> Vec<Settings> {
 fn sample(algorithm: &dyn AnyAlgorithm, settings: Settings) -> Option<Vec<Record>> {
     let written = TraceBuffer::default();
     let writer = Box::new(written.clone());
-    let header = TraceCommandLine::default();
+    let header = TraceHeaderFields::default();
     let trace = Some(TraceOutput { writer, has_states: true, header });
     let intervention_plan = InterventionPlan::default();
     let run = RunParameters {

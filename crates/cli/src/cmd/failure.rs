@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use tenure_core::UnmetAssumption;
 use tenure_trace::escape_invisible;
-use tenure_trace::property::PropertyError;
+use tenure_trace::property::ExpressionError;
 
 /// Exit status of a command. Scripts depend on the numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,7 +60,7 @@ impl Failure {
 
     /// Creates a failure for an invalid expression. The message has several lines, because a caret
     /// marks the position of the error in the expression.
-    pub(crate) fn invalid_expression(option: &str, error: &PropertyError) -> Self {
+    pub(crate) fn invalid_expression(option: &str, error: &ExpressionError) -> Self {
         let text = format!("--{option}: {error}");
         let lines: Vec<_> = text.lines().map(|line| escape_invisible(line).into_owned()).collect();
         Failure { status: Status::Usage, message: lines.join("\n") }

@@ -172,7 +172,7 @@ impl GroupOptions {
     /// the group. Also returns a usage failure for equal ranks, unless the options contain
     /// `--beyond-assumptions`.
     pub(crate) fn parameters(&self) -> Result<Parameters, Failure> {
-        let plain = Parameters::plain(self.size()?);
+        let plain = Parameters::with_defaults(self.size()?);
         self.check_processes(plain.size)?;
         let ranks = match (&self.ids, &self.loads) {
             (Some(IdsOption::Listed(ids)), _) => {
@@ -229,7 +229,7 @@ impl GroupOptions {
     }
 
     pub(crate) fn unused_options(&self, algorithm: &str, service: Service) -> Vec<&'static str> {
-        let plain = Parameters { variants: self.variant.clone(), ..Parameters::plain(7) };
+        let plain = Parameters { variants: self.variant.clone(), ..Parameters::with_defaults(7) };
         let ignored = |other: Parameters| is_same_config(algorithm, &plain, &other);
         let (tree, other) = (TreeShape::Path, ProcessId(1));
         let quorums = match self.quorums.as_ref().and_then(QuorumsOption::custom_quorums) {
@@ -319,7 +319,7 @@ impl GroupOptions {
     ) -> String {
         let variants = (!self.variant.is_empty()).then(|| self.variant.join(","));
         let given = [
-            ("coordinator", self.coordinator.map(|it| it.number().to_string())),
+            ("coordinator", self.coordinator.map(|it| it.display_number().to_string())),
             ("topology", self.topology.as_ref().map(topology)),
             ("tree", self.tree.as_ref().map(tree)),
             ("quorums", self.quorums.as_ref().map(quorums)),
@@ -345,7 +345,10 @@ impl GroupOptions {
         if !self.down_processes().is_empty() {
             list(
                 "--down",
-                self.down_processes().iter().map(|down| down.number().to_string()).collect(),
+                self.down_processes()
+                    .iter()
+                    .map(|down| down.display_number().to_string())
+                    .collect(),
             );
         }
         if check_distinct_ranks(&self.parameters()?.ranks).is_err() {
@@ -564,7 +567,7 @@ mod tests {
         for text in ["answer", "=5", "answer=", "answer=0", "answer=exp:5", "answer=5..1"] {
             assert!(text.parse::<TimeoutOption>().is_err(), "{text}");
         }
-        let card = tenure_instances::card("bully", &Parameters::plain(3)).unwrap();
+        let card = tenure_instances::card("bully", &Parameters::with_defaults(3)).unwrap();
         let message =
             group("--timeout answr=5").check_timeout_names(&card).unwrap_err().to_string();
         assert_eq!(message, "invalid timeout 'answr' for bully: expected answer, coordinator");

@@ -14,7 +14,7 @@ use tenure_algorithms::catalogue::Parameters;
 use tenure_core::Card;
 use tenure_core::quorum::QuorumKind;
 use tenure_core::tree::RootedTree;
-use tenure_instances::TraceCommandLine;
+use tenure_instances::TraceHeaderFields;
 use tenure_lab::{NodeLayout, RunSource, RunSpec};
 use tenure_sim::{Intervention, Settings};
 use tenure_trace::{Schedule, Trace};
@@ -54,18 +54,18 @@ pub(super) struct RunFactory;
 
 impl RunSource for RunFactory {
     fn algorithms(&self) -> Value {
-        let cards = tenure_instances::names().filter_map(|name| {
-            let card = tenure_instances::card(name, &Parameters::plain(5)).ok()?;
+        let cards = tenure_instances::algorithm_names().filter_map(|name| {
+            let card = tenure_instances::card(name, &Parameters::with_defaults(5)).ok()?;
             Some((name, card))
         });
         cards.map(|(name, card)| algorithm_entry(name, &card)).collect()
     }
 
-    fn run_from_args(&self, words: &[String]) -> Result<RunSpec, String> {
+    fn spec_from_args(&self, words: &[String]) -> Result<RunSpec, String> {
         run_from_words(words, WordsFrom::Page)
     }
 
-    fn run_from_trace(&self, trace: &Trace) -> Result<RunSpec, String> {
+    fn spec_from_trace(&self, trace: &Trace) -> Result<RunSpec, String> {
         run_along_trace(trace)
     }
 }
@@ -106,7 +106,9 @@ fn run_from_words(words: &[String], from: WordsFrom) -> Result<RunSpec, String> 
     }
     let options: simulate::Options = parse_options(words).map_err(|error| parse_error(&error))?;
     // The time to build a run grows with the size of the group, so this size is checked first.
-    tenure_lab::check_size(options.run.group.size().map_err(|failure| failure.to_string())?)?;
+    tenure_lab::validate_group_size(
+        options.run.group.size().map_err(|failure| failure.to_string())?,
+    )?;
     let words_given = graph::inline_files(words, &options.run.group);
     let words_given =
         words_given.iter().map(|word| quote_shell_word(word)).collect::<Vec<_>>().join(" ");
@@ -118,9 +120,9 @@ fn run_from_words(words: &[String], from: WordsFrom) -> Result<RunSpec, String> 
     let settings = plan.settings_for_seed(plan.common_settings().seed);
     let intervention_plan = plan.intervention_plan.clone();
     let replay = plan.unsteered_replay_command(&settings);
-    let head = TraceCommandLine { replay: Some(replay.clone()), ..plan.trace_header(&settings) };
+    let head = TraceHeaderFields { replay: Some(replay.clone()), ..plan.trace_header(&settings) };
     let algorithm = plan.build_algorithm(&settings).map_err(describe)?;
-    let engine = algorithm.engine(settings.clone(), head, None);
+    let engine = algorithm.create_lab_engine(settings.clone(), head, None);
     Ok(RunSpec {
         origin: words_given,
         layout: node_layout(&plan.card, &plan.parameters),
@@ -135,7 +137,7 @@ fn run_from_words(words: &[String], from: WordsFrom) -> Result<RunSpec, String> 
 
 fn run_along_trace(trace: &Trace) -> Result<RunSpec, String> {
     let header = &trace.header;
-    tenure_lab::check_size(header.n)?;
+    tenure_lab::validate_group_size(header.n)?;
     let parameters =
         replay::parameters_from_header(header).map_err(|failure| failure.to_string())?;
     let schedule = Schedule::from_trace(trace).map_err(|error| error.to_string())?;
@@ -147,7 +149,8 @@ fn run_along_trace(trace: &Trace) -> Result<RunSpec, String> {
     let settings = Settings { ranks, beyond_assumptions: true, ..plain };
     let algorithm = tenure_instances::algorithm(&header.algorithm, &parameters);
     let algorithm = algorithm.map_err(|unknown| unknown.to_string())?;
-    let engine = algorithm.engine(settings, TraceCommandLine::default(), Some(schedule));
+    let engine =
+        algorithm.create_lab_engine(settings, TraceHeaderFields::default(), Some(schedule));
     let violated = header.violates.as_ref().map_or("run", |_| "counterexample");
     Ok(RunSpec {
         origin: format!("a recorded {violated} of {}", header.algorithm),

@@ -113,12 +113,12 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
 }
 
 fn cards(options: &Options) -> Result<Vec<Card>, Failure> {
-    let parameters = Parameters::plain(SIZE);
+    let parameters = Parameters::with_defaults(SIZE);
     let card = |name: &str| tenure_instances::card(name, &parameters).map_err(Failure::usage);
     match &options.algorithm {
         Some(name) => Ok(vec![card(name)?]),
         None => {
-            let all = tenure_instances::names().map(card);
+            let all = tenure_instances::algorithm_names().map(card);
             let wanted = |card: &Card| options.only.is_none_or(|only| only.applies_to(card));
             all.filter(|card| card.as_ref().map_or(true, wanted)).collect()
         }
@@ -156,7 +156,7 @@ fn variant_entry<'a>(card: &Card, variant: &'a Variant) -> VariantEntry<'a> {
 /// variant, the command runs this component alone. The whole composition has other commands and
 /// other properties, and might not show the effect of the variant.
 fn variant_command(card: &Card, variant: &Variant) -> Option<String> {
-    let parameters = Parameters::plain(SIZE);
+    let parameters = Parameters::with_defaults(SIZE);
     let mut full_card: &str = &card.name;
     while let Some((_, part)) = full_card.split_once(':')
         && let Ok(card) = tenure_instances::card(part, &parameters)
@@ -229,7 +229,7 @@ fn full_card(card: &Card) -> String {
     let most = most.map_or("any number".to_string(), |most| most.to_string());
     row("messages", &format!("{formula} {}", per(*unit)));
     row("", &format!("with {SIZE} processes: {least} to {most}"));
-    let promises: Vec<_> = card.all_promises(None).map(|promise| promise.name()).collect();
+    let promises: Vec<_> = card.promises_under_drift(None).map(|promise| promise.name()).collect();
     let drift = card.drift_ppm / 10_000;
     let clocks = format!("while clocks drift by at most {drift} % and no process is suspended");
     let clocked = card.timed_promises.iter().map(|promise| format!("{promise}, {clocks}"));
@@ -308,8 +308,8 @@ mod tests {
     use super::*;
 
     fn cards() -> Vec<Card> {
-        let parameters = Parameters::plain(SIZE);
-        tenure_instances::names()
+        let parameters = Parameters::with_defaults(SIZE);
+        tenure_instances::algorithm_names()
             .map(|name| tenure_instances::card(name, &parameters).unwrap())
             .collect()
     }

@@ -64,7 +64,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
-use tenure_instances::{CustomAlgorithms, Monitors};
+use tenure_instances::{CustomAlgorithms, CustomMonitors};
 
 use failure::{Failure, Status};
 
@@ -112,7 +112,7 @@ enum Subcommands {
 /// Runs `tenure` with the arguments of this process, and returns its exit status. The catalogue
 /// contains the built-in algorithms and those of `own_algorithms`. The built-in monitors and those
 /// of `monitors` judge the runs. If the command fails, prints its error to standard error.
-pub fn main(own_algorithms: CustomAlgorithms, monitors: Monitors) -> ExitCode {
+pub fn main(own_algorithms: CustomAlgorithms, monitors: CustomMonitors) -> ExitCode {
     program::init_name(!own_algorithms.is_empty() || !monitors.is_empty());
     own_algorithms.install();
     monitors.install();

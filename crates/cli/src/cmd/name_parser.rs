@@ -61,12 +61,12 @@ const LOCKS: &[Service] = &[Service::Mutex, Service::MutexAndElection];
 const ELECTIONS: &[Service] = &[Service::Election];
 
 fn names_of(services: &[Service]) -> Vec<&'static str> {
-    tenure_instances::names().filter(|name| has_service(name, services)).collect()
+    tenure_instances::algorithm_names().filter(|name| has_service(name, services)).collect()
 }
 
 /// Returns true if the name is that of an algorithm for one of these services.
 fn has_service(name: &str, services: &[Service]) -> bool {
-    let card = tenure_instances::card(name, &Parameters::plain(5));
+    let card = tenure_instances::card(name, &Parameters::with_defaults(5));
     card.is_ok_and(|card| services.contains(&card.service))
 }
 
@@ -74,7 +74,7 @@ fn has_service(name: &str, services: &[Service]) -> bool {
 /// checker runs.
 pub(crate) fn checkable_algorithm() -> NameParser<String> {
     NameParser::new(
-        || tenure_instances::names().chain(only_checked()).collect(),
+        || tenure_instances::algorithm_names().chain(only_checked()).collect(),
         |text| match only_checked().find(|name| *name == normalize(text)) {
             Some(name) => Ok(name.to_owned()),
             None => parse_algorithm(text),
@@ -84,13 +84,13 @@ pub(crate) fn checkable_algorithm() -> NameParser<String> {
 
 /// Returns the names of the algorithms and systems that no command except `tenure check` runs.
 fn only_checked() -> impl Iterator<Item = &'static str> {
-    let is_new = |name: &&str| tenure_instances::names().all(|known| known != *name);
+    let is_new = |name: &&str| tenure_instances::algorithm_names().all(|known| known != *name);
     checker_only_card::names().chain(stabilization::NAMES.into_iter().filter(is_new))
 }
 
 /// Returns a parser of the name of an algorithm, optionally with variants: `NAME+VARIANT`.
 pub(crate) fn algorithm_with_variants() -> NameParser<String> {
-    NameParser::new(|| tenure_instances::names().collect(), parse_with_variants)
+    NameParser::new(|| tenure_instances::algorithm_names().collect(), parse_with_variants)
 }
 
 /// Returns a parser of the name of a scenario. The parser accepts any name; `Scenario::find`
@@ -129,7 +129,7 @@ fn parse_or_suggest(text: &str, services: &[Service]) -> Result<String, String> 
             super::program::name()
         ));
     }
-    let parameters = Parameters::plain(5);
+    let parameters = Parameters::with_defaults(5);
     let is_known = |name: &str| {
         let card = tenure_instances::card(name, &parameters);
         !matches!(card, Err(CatalogueError::Algorithm { .. }))
@@ -142,8 +142,8 @@ fn parse_or_suggest(text: &str, services: &[Service]) -> Result<String, String> 
             return format!("only the checker runs it: use `{program} check {text}`");
         }
         let (prefix, _) = text.rsplit_once(':').unwrap_or_default();
-        let plain = tenure_instances::names().chain(only_checked()).map(str::to_owned);
-        let composed = tenure_instances::names().map(|name| format!("{prefix}:{name}"));
+        let plain = tenure_instances::algorithm_names().chain(only_checked()).map(str::to_owned);
+        let composed = tenure_instances::algorithm_names().map(|name| format!("{prefix}:{name}"));
         let mut known: Vec<String> = plain.chain(composed.filter(|name| is_known(name))).collect();
         if !services.is_empty() {
             known.retain(|name| has_service(name, services));
@@ -242,7 +242,7 @@ mod tests {
     #[test]
     fn longest_name_is_below_limit() {
         let composed = |name: &str| parse_algorithm(&format!("fifo:{name}"));
-        let known = tenure_instances::names().filter(|name| composed(name).is_ok());
+        let known = tenure_instances::algorithm_names().filter(|name| composed(name).is_ok());
         assert!(known.map(str::len).max() < Some(MAX_NAME_LETTERS / 2));
         let message = parse_algorithm(&"fifo:".repeat(20_000)).unwrap_err();
         assert!(message.starts_with("the name has 100000 letters"), "{message}");

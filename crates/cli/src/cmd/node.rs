@@ -6,7 +6,9 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use rustix::process::{Pid, getppid};
 use tenure_algorithms::catalogue::CatalogueError;
-use tenure_daemon::{Config, NodeError, NodeEvent, NodeEventLine, NodeEventOptions, ServiceConfig};
+use tenure_daemon::{
+    AlgorithmConfig, Config, NodeError, NodeEvent, NodeEventLine, NodeEventOptions,
+};
 use tenure_instances::service_protocol;
 use tokio::signal::unix::SignalKind;
 use tokio::sync::oneshot;
@@ -108,7 +110,7 @@ pub(crate) fn run(options: Options) -> Result<Status, Failure> {
 
 /// Describes an error of a node. For an unknown algorithm, returns the same message as the
 /// command-line parser.
-fn describe(error: &NodeError, service: &ServiceConfig) -> String {
+fn describe(error: &NodeError, service: &AlgorithmConfig) -> String {
     match error {
         NodeError::Unknown(CatalogueError::Algorithm { .. }) => {
             let key = |what: &str, name: &str| format!("{what} = \"{name}\"");

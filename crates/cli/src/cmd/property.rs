@@ -56,7 +56,7 @@ impl TypedValueParser for PropertyParser {
 fn read(properties: &[Property], text: &str) -> Result<Property, String> {
     let names = || properties.iter().map(|property| property.name());
     // Textbooks also call the order of requests first in, first out.
-    let name = if text == "fifo" { Property::Order.name() } else { text };
+    let name = if text == "fifo" { Property::FirstComeFirstServed.name() } else { text };
     let found = properties.iter().copied().find(|known| known.name() == name);
     found.ok_or_else(|| {
         if let Some(instead) = renamed(text) {

@@ -22,7 +22,7 @@ pub(crate) struct StabilizingSystemEntry<'a> {
 /// Returns the [`StabilizingCard`] of a self-stabilizing system that only `tenure check` runs.
 /// Returns `None` for an unknown name, and for a system that is also an algorithm of the catalogue.
 pub(crate) fn check_only_card(name: &str) -> Option<StabilizingCard> {
-    let is_algorithm = tenure_instances::names().any(|known| known == name);
+    let is_algorithm = tenure_instances::algorithm_names().any(|known| known == name);
     stabilization::card(name).filter(|_| !is_algorithm)
 }
 

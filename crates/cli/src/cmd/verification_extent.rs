@@ -172,8 +172,9 @@ mod tests {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/algorithms.md");
         let page = fs::read_to_string(path).expect("the page exists");
         let mut compared = 0;
-        for name in tenure_instances::names() {
-            let card = tenure_instances::card(name, &Parameters::plain(3)).expect("it has a card");
+        for name in tenure_instances::algorithm_names() {
+            let card =
+                tenure_instances::card(name, &Parameters::with_defaults(3)).expect("it has a card");
             let Some(verdict) = documented(&page, name, card.order) else { continue };
             let expected = match &*verdict {
                 "ok" => Some(3),

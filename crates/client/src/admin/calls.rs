@@ -1,5 +1,5 @@
-//! Calls of [`Admin`] that concern members, keys, the history of the store and the times of leases,
-//! with their requests and responses.
+//! Calls of [`AdminClient`] that concern members, keys, the history of the store and the times of
+//! leases, with their requests and responses.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -7,7 +7,7 @@ use prost::Message;
 use tenure_etcd::etcdserverpb as rpc;
 use tenure_etcd::mvccpb;
 
-use crate::admin::{Admin, RetryPolicy};
+use crate::admin::{AdminClient, RetryPolicy};
 use crate::error::ClientError;
 use crate::requests::{signed, unsigned};
 
@@ -109,7 +109,7 @@ pub struct RangePage {
     pub has_more: bool,
 }
 
-impl Admin {
+impl AdminClient {
     /// Returns the members. If `linearizable` is false, the result may be outdated: the member that
     /// responds reads its own state, without a quorum. Dropping the future has no effect.
     ///
@@ -126,7 +126,7 @@ impl Admin {
     }
 
     /// Adds the member with this peer URL to the cluster, and returns all members. If `is_learner`
-    /// is true, the new member has no vote until [`Admin::promote_member`]. If the future is
+    /// is true, the new member has no vote until [`AdminClient::promote_member`]. If the future is
     /// dropped, the member may or may not be added.
     ///
     /// # Errors
@@ -307,10 +307,7 @@ impl Admin {
     ///
     /// [`ClientError::Unavailable`] if no member responds within 15 s, and
     /// [`ClientError::Rejected`] if the service rejects the request.
-    pub async fn remaining_and_granted_ttl(
-        &self,
-        id: i64,
-    ) -> Result<Option<(i64, i64)>, ClientError> {
+    pub async fn lease_ttls(&self, id: i64) -> Result<Option<(i64, i64)>, ClientError> {
         Ok(self.read_lease(id, false).await?.map(|lease| (lease.ttl, lease.granted_ttl)))
     }
 

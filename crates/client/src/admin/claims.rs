@@ -5,11 +5,11 @@ use tenure_etcd::etcdserverpb as rpc;
 use tenure_etcd::etcdserverpb::request_op::Request;
 use tonic::Code;
 
-use crate::admin::{Admin, RetryPolicy};
+use crate::admin::{AdminClient, RetryPolicy};
 use crate::error::ClientError;
 use crate::requests;
 
-impl Admin {
+impl AdminClient {
     /// Revokes a lease, which deletes all its keys. Returns false if the lease does not exist. If
     /// the client repeats a failed attempt, the result may be false although the first attempt
     /// revoked the lease. If the future is dropped, the lease may or may not be revoked.
@@ -52,7 +52,7 @@ impl Admin {
     /// [`ClientError::Unavailable`] if no member responds within 15 s, and
     /// [`ClientError::Rejected`] if the service rejects the request. After
     /// [`ClientError::Unavailable`], the key may have been deleted.
-    pub async fn delete_claim(&self, key: &[u8], fence: u64) -> Result<bool, ClientError> {
+    pub async fn delete_lock_claim(&self, key: &[u8], fence: u64) -> Result<bool, ClientError> {
         let delete = rpc::DeleteRangeRequest { key: key.to_vec(), ..Default::default() };
         self.change(key, fence, Request::RequestDeleteRange(delete)).await
     }
@@ -67,7 +67,7 @@ impl Admin {
     /// [`ClientError::Unavailable`] if no member responds within 15 s, and
     /// [`ClientError::Rejected`] if the service rejects the request. After
     /// [`ClientError::Unavailable`], the value may have been changed.
-    pub async fn put_claim_value(
+    pub async fn put_lock_claim_value(
         &self,
         key: &[u8],
         fence: u64,

@@ -74,7 +74,7 @@ pub(crate) enum RetryPolicy {
 /// rejects the user, the client tries no further endpoint, but still waits for the endpoints that
 /// it has already tried.
 #[derive(Debug)]
-pub struct Admin {
+pub struct AdminClient {
     endpoints: Vec<Endpoint>,
     options: ConnectOptions,
     /// Connection over which the last response arrived, with the index of its endpoint. `None`
@@ -82,7 +82,7 @@ pub struct Admin {
     open: Mutex<Option<(usize, Arc<Connection>)>>,
 }
 
-impl Admin {
+impl AdminClient {
     /// Creates a client of the service at these endpoints. The first call opens the connection.
     ///
     /// # Errors
@@ -92,10 +92,10 @@ impl Admin {
     pub fn new(
         endpoints: impl IntoIterator<Item: AsRef<str>>,
         options: impl Into<ConnectOptions>,
-    ) -> Result<Admin, ClientError> {
+    ) -> Result<AdminClient, ClientError> {
         let options = ConnectOptions { max_response: Some(MAX_RESPONSE_BYTES), ..options.into() };
         let endpoints = Endpoint::parse_all(endpoints, &options)?;
-        Ok(Admin { endpoints, options, open: Mutex::default() })
+        Ok(AdminClient { endpoints, options, open: Mutex::default() })
     }
 
     /// Creates a client for other endpoints. The new client has the user and the certificates of
@@ -103,12 +103,12 @@ impl Admin {
     ///
     /// # Errors
     ///
-    /// As [`Admin::new`].
+    /// As [`AdminClient::new`].
     pub fn with_endpoints(
         &self,
         endpoints: impl IntoIterator<Item: AsRef<str>>,
-    ) -> Result<Admin, ClientError> {
-        Admin::new(endpoints, self.options.clone())
+    ) -> Result<AdminClient, ClientError> {
+        AdminClient::new(endpoints, self.options.clone())
     }
 
     /// Sends a unary call, and returns the decoded response of the first member that responds.
@@ -122,8 +122,9 @@ impl Admin {
         frames::decode(response).map_err(|status| rejected_error(&status))
     }
 
-    /// Sends a unary call like [`Admin::call`], with the policy [`RetryPolicy::AfterFailure`]. Adds
-    /// to `unknown` the number of attempts that failed although they may have taken effect.
+    /// Sends a unary call like [`AdminClient::call`], with the policy
+    /// [`RetryPolicy::AfterFailure`]. Adds to `unknown` the number of attempts that failed although
+    /// they may have taken effect.
     pub(crate) async fn call_counting_unknown<Response: Message + Default>(
         &self,
         path: &'static str,

@@ -1,4 +1,4 @@
-//! Barriers without an asynchronous runtime.
+//! Barriers for programs without an asynchronous runtime.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -119,7 +119,7 @@ impl DoubleBarrierGuard {
     /// Waits for an event that [`DoubleBarrierGuard::lost`](crate::DoubleBarrierGuard::lost)
     /// detects, such as the end of the session, but at most for `within`. Returns the reason;
     /// `None` if there was no such event.
-    pub fn lost_within(&self, within: Duration) -> Option<LossReason> {
+    pub fn wait_lost_within(&self, within: Duration) -> Option<LossReason> {
         self.session.background_runtime().block_within(within, self.entered.lost())
     }
 

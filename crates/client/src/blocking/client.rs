@@ -1,11 +1,11 @@
-//! The client without an asynchronous runtime.
+//! Client for programs without an asynchronous runtime.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::blocking::background_runtime::BackgroundRuntime;
 use crate::blocking::barrier::Barrier;
-use crate::blocking::observer::Observer;
+use crate::blocking::observer::ElectionObserver;
 use crate::blocking::session::Session;
 use crate::election::records::Candidate;
 use crate::error::ClientError;
@@ -65,19 +65,22 @@ impl Client {
     }
 
     /// Returns an observer of the leader of an election. Sends no request.
-    pub fn observe(&self, name: &str) -> Observer {
+    pub fn election_observer(&self, name: &str) -> ElectionObserver {
         // No runtime is needed here, because the observer starts no task before its first call.
-        Observer { observer: self.client.observe(name), background: self.background.clone() }
+        ElectionObserver {
+            observer: self.client.election_observer(name),
+            background: self.background.clone(),
+        }
     }
 
     /// Reads the candidates of an election that have an identity, as
-    /// [`Client::candidates`](crate::Client::candidates) does.
+    /// [`Client::identified_candidates`](crate::Client::identified_candidates) does.
     ///
     /// # Errors
     ///
-    /// As [`Client::candidates`](crate::Client::candidates).
-    pub fn candidates(&self, name: &str) -> Result<Vec<Candidate>, ClientError> {
-        self.background.block_on(self.client.candidates(name))
+    /// As [`Client::identified_candidates`](crate::Client::identified_candidates).
+    pub fn identified_candidates(&self, name: &str) -> Result<Vec<Candidate>, ClientError> {
+        self.background.block_on(self.client.identified_candidates(name))
     }
 
     /// Requests that a waiting candidate becomes the next leader, as

@@ -46,7 +46,7 @@ impl Guard {
     /// Waits until the lock is lost, but at most for `within`. Returns the reason for the loss;
     /// `None` if the lock is still held. [`Guard::lost`](crate::Guard::lost) describes which losses
     /// are detected.
-    pub fn lost_within(&self, within: Duration) -> Option<LossReason> {
+    pub fn wait_lost_within(&self, within: Duration) -> Option<LossReason> {
         self.session.background_runtime().block_within(within, self.guard.lost())
     }
 

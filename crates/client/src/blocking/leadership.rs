@@ -50,7 +50,7 @@ impl Leadership {
 
     /// Waits until the leadership ends, but at most for `within`. Returns the reason for the end;
     /// `None` if the leadership continues.
-    pub fn lost_within(&self, within: Duration) -> Option<LossReason> {
+    pub fn wait_lost_within(&self, within: Duration) -> Option<LossReason> {
         self.session.background_runtime().block_within(within, self.leadership.lost())
     }
 
@@ -60,12 +60,12 @@ impl Leadership {
     ///
     /// # Errors
     ///
-    /// As [`Leadership::transfer_requested`](crate::Leadership::transfer_requested).
-    pub fn transfer_requested_within(
+    /// As [`Leadership::wait_until_transfer_due`](crate::Leadership::wait_until_transfer_due).
+    pub fn wait_until_transfer_due_within(
         &self,
         within: Duration,
     ) -> Result<Option<Candidate>, ClientError> {
-        let requested = self.leadership.transfer_requested();
+        let requested = self.leadership.wait_until_transfer_due();
         self.session.background_runtime().block_within(within, requested).transpose()
     }
 

@@ -54,6 +54,6 @@ pub use client::Client;
 pub use guard::Guard;
 pub use leadership::Leadership;
 pub use multi_guard::MultiGuard;
-pub use observer::Observer;
+pub use observer::ElectionObserver;
 pub use semaphore::Semaphore;
 pub use session::Session;

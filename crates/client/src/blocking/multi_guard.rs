@@ -66,13 +66,17 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// As [`Session::lock_while_holding`](crate::Session::lock_while_holding). The caller keeps its
-    /// guards.
-    pub fn lock_while_holding(&self, name: &str, held: &[&Guard]) -> Result<Guard, ClientError> {
+    /// As [`Session::lock_detecting_deadlock`](crate::Session::lock_detecting_deadlock). The caller
+    /// keeps its guards.
+    pub fn lock_detecting_deadlock(
+        &self,
+        name: &str,
+        held: &[&Guard],
+    ) -> Result<Guard, ClientError> {
         let held: Vec<_> = held.iter().map(|held| &held.guard).collect();
         let guard = self
             .background_runtime()
-            .block_on(self.async_session().lock_while_holding(name, &held))?;
+            .block_on(self.async_session().lock_detecting_deadlock(name, &held))?;
         Ok(self.wrap_guard(guard))
     }
 }
@@ -98,7 +102,7 @@ impl MultiGuard {
 
     /// Waits until one of the locks is lost, but at most for `within`. Returns the reason for the
     /// loss; `None` if all locks are still held.
-    pub fn lost_within(&self, within: Duration) -> Option<LossReason> {
+    pub fn wait_lost_within(&self, within: Duration) -> Option<LossReason> {
         self.session.background_runtime().block_within(within, self.guard.lost())
     }
 

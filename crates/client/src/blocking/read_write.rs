@@ -1,4 +1,4 @@
-//! Read/write locks without an asynchronous runtime.
+//! Read/write locks for programs without an asynchronous runtime.
 
 use std::time::Duration;
 

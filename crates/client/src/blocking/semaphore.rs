@@ -1,4 +1,4 @@
-//! Semaphores without an asynchronous runtime.
+//! Semaphores for programs without an asynchronous runtime.
 
 use std::time::Duration;
 
@@ -34,7 +34,7 @@ impl Semaphore {
     }
 
     /// Returns the total number of permits of the semaphore.
-    pub fn permits(&self) -> u32 {
+    pub fn total_permits(&self) -> u32 {
         self.semaphore.total_permits()
     }
 

@@ -1,4 +1,4 @@
-//! Sessions without an asynchronous runtime.
+//! Sessions for programs without an asynchronous runtime.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -8,7 +8,7 @@ use crate::blocking::guard::Guard;
 use crate::blocking::leadership::Leadership;
 use crate::election::options::CampaignOptions;
 use crate::error::{ClientError, LossReason};
-use crate::lock::access::LockRequest;
+use crate::lock::access::LockOptions;
 
 /// A session at a service: a lease that the thread of the client renews. Clones share the session.
 /// The session is closed in the background once all its clones, guards and leaderships are dropped.
@@ -67,12 +67,12 @@ impl Session {
 
     /// Returns the reason why the session has ended; `None` while the session is alive.
     pub fn end_reason(&self) -> Option<LossReason> {
-        self.async_session().end_reason()
+        self.async_session().loss_reason()
     }
 
     /// Waits until the session ends, but at most for `within`. Returns the reason for the end;
     /// `None` if the session is alive.
-    pub fn lost_within(&self, within: Duration) -> Option<LossReason> {
+    pub fn wait_lost_within(&self, within: Duration) -> Option<LossReason> {
         self.background_runtime().block_within(within, self.async_session().lost())
     }
 
@@ -127,7 +127,7 @@ impl Session {
     /// # Errors
     ///
     /// As [`Session::lock_with`](crate::Session::lock_with).
-    pub fn lock_with(&self, name: &str, request: &LockRequest) -> Result<Guard, ClientError> {
+    pub fn lock_with(&self, name: &str, request: &LockOptions) -> Result<Guard, ClientError> {
         self.background_runtime()
             .block_on(self.async_session().lock_with(name, request))
             .map(|it| self.wrap_guard(it))
@@ -142,7 +142,7 @@ impl Session {
     pub fn try_lock_with(
         &self,
         name: &str,
-        request: &LockRequest,
+        request: &LockOptions,
     ) -> Result<Option<Guard>, ClientError> {
         let guard = self
             .background_runtime()
@@ -159,7 +159,7 @@ impl Session {
     pub fn lock_with_within(
         &self,
         name: &str,
-        request: &LockRequest,
+        request: &LockOptions,
         within: Duration,
     ) -> Result<Option<Guard>, ClientError> {
         let locked = self.async_session().lock_with(name, request);
@@ -206,7 +206,7 @@ impl Session {
     /// # Errors
     ///
     /// As [`Session::campaign_with`](crate::Session::campaign_with).
-    pub fn campaign_within(
+    pub fn campaign_with_within(
         &self,
         name: &str,
         options: CampaignOptions,

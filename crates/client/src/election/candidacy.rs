@@ -50,7 +50,7 @@ async fn wait_to_lead(
     loop {
         // The loop also reads the records after the claim became first, because a preferred
         // candidate may wait behind the claim.
-        let is_alive = || session.end_reason().is_none();
+        let is_alive = || session.loss_reason().is_none();
         let view = records.read_election(Some(place.entry.key()), is_alive).await?;
         if view.own_create_revision != Some(place.fence) {
             place.entry.set_key_absent();

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use crate::error::{ClientError, LossReason};
 use crate::lock::claim::Claim;
-use crate::session::{Deadlines, Session};
+use crate::session::{DeadlineChanges, Session};
 
 /// Leadership of an election that the session has won. The leadership ends when this value is
 /// dropped, when the session ends, or when another client deletes the key of the leadership.
@@ -49,8 +49,8 @@ impl Leadership {
 
     /// Returns the receiver of the session's deadlines. Each successful renewal sets a new
     /// deadline.
-    pub fn deadlines(&self) -> Deadlines {
-        self.claim.session().deadlines()
+    pub fn deadline_changes(&self) -> DeadlineChanges {
+        self.claim.session().deadline_changes()
     }
 
     /// Changes the value that observers see. If the future is dropped, the value may or may not

@@ -56,8 +56,8 @@ impl Session {
     ///
     /// The priority is a preference, not a guarantee:
     ///
-    /// - A leader is not deposed. [`Leadership::transfer_requested`] notifies the leader of the
-    ///   preferred candidate, and the leader decides when to resign.
+    /// - A leader is not deposed. [`Leadership::wait_until_transfer_due`] notifies the leader of
+    ///   the preferred candidate, and the leader decides when to resign.
     /// - Candidates of [`campaign`](Session::campaign) and of the libraries of etcd never move. If
     ///   such a candidate is ahead of the preferred candidate, it leads first.
     /// - If the process of a preferred candidate is suspended, the candidate blocks all candidates
@@ -100,12 +100,12 @@ impl Client {
     ///
     /// [`ClientError::Unavailable`] if no member responds within ten seconds to one of the reads,
     /// and [`ClientError::Rejected`] if the service rejects a read.
-    pub async fn candidates(&self, name: &str) -> Result<Vec<Candidate>, ClientError> {
+    pub async fn identified_candidates(&self, name: &str) -> Result<Vec<Candidate>, ClientError> {
         transfer::read_leader_and_candidates(&self.channel, name).await
     }
 
     /// Requests that a waiting candidate becomes the next leader, and returns this candidate. The
-    /// current leader is notified through [`Leadership::transfer_requested`]. Each waiting
+    /// current leader is notified through [`Leadership::wait_until_transfer_due`]. Each waiting
     /// candidate that has an identity and is ahead of this candidate in the queue moves behind it.
     ///
     /// The request remains in force until the candidate leaves the election or its leadership ends.

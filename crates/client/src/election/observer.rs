@@ -29,9 +29,9 @@ pub enum ElectionState {
     },
 }
 
-/// Observer of the leader of an election. [`Observer::next`] waits for the next state of the
-/// election.
-pub struct Observer {
+/// Observer of the leader of an election. [`ElectionObserver::next_state`] waits for the next state
+/// of the election.
+pub struct ElectionObserver {
     channel: Arc<Channel>,
     name: String,
     watcher: Option<Watcher>,
@@ -39,10 +39,10 @@ pub struct Observer {
     backoff: Backoff,
 }
 
-impl Observer {
+impl ElectionObserver {
     pub(crate) fn new(channel: Arc<Channel>, name: &str) -> Self {
         let name = name.to_owned();
-        Observer { channel, name, watcher: None, state: None, backoff: Backoff::default() }
+        ElectionObserver { channel, name, watcher: None, state: None, backoff: Backoff::default() }
     }
 
     /// Waits for a change and returns the new state. The first call returns the current state.
@@ -59,7 +59,7 @@ impl Observer {
     /// # Errors
     ///
     /// [`ClientError::Rejected`] if the service rejects a read.
-    pub async fn next(&mut self) -> Result<ElectionState, ClientError> {
+    pub async fn next_state(&mut self) -> Result<ElectionState, ClientError> {
         loop {
             let Some(watcher) = &mut self.watcher else {
                 match self.read_leader().await {

@@ -26,7 +26,8 @@ impl CampaignOptions {
 
     /// Sets the priority. A waiting candidate moves behind waiting candidates with a higher
     /// priority. If the leader has a lower priority than a waiting candidate, the leader is
-    /// notified through [`Leadership::transfer_requested`](crate::Leadership::transfer_requested).
+    /// notified through
+    /// [`Leadership::wait_until_transfer_due`](crate::Leadership::wait_until_transfer_due).
     /// Any number is allowed.
     #[must_use]
     pub fn priority(self, priority: i32) -> CampaignOptions {

@@ -21,8 +21,8 @@ use crate::requests::{
 
 const RECORDS: &str = "#election";
 
-/// Prefix of the last segment of a record's key. The prefix distinguishes the key of a record from
-/// the key of a claim.
+/// Prefix of the last segment of a record's key. An election with the name `NAME#election` has its
+/// claims in the same range. The prefix distinguishes the records from these claims.
 const CANDIDATE: &str = "candidate-";
 
 /// Candidate that takes part in an election with [`CampaignOptions`](crate::CampaignOptions).

@@ -42,7 +42,7 @@ impl Leadership {
     ///
     /// [`ClientError::Lost`] if the leadership has ended, and [`ClientError::Rejected`] if the user
     /// may not read the records of the election.
-    pub async fn transfer_requested(&self) -> Result<Candidate, ClientError> {
+    pub async fn wait_until_transfer_due(&self) -> Result<Candidate, ClientError> {
         tokio::select! {
             biased;
             reason = self.session().lost() => Err(reason.into()),
@@ -144,7 +144,7 @@ impl Leadership {
     }
 
     fn is_alive(&self) -> bool {
-        self.session().end_reason().is_none()
+        self.session().loss_reason().is_none()
     }
 
     /// Makes a waiting candidate the next leader, as [`nominate`](Leadership::nominate) does, and

@@ -7,15 +7,16 @@ use crate::election::leadership::Leadership;
 use crate::election::records::Candidate;
 use crate::error::{ClientError, LossReason};
 
-/// Signal that tells the work of a leader to stop. Clones receive the same signal.
+/// Signal that the leadership should pass to another candidate, so that the work stops. Clones
+/// receive the same signal.
 #[derive(Clone, Debug)]
-pub struct StopSignal(watch::Receiver<Option<Candidate>>);
+pub struct TransferSignal(watch::Receiver<Option<Candidate>>);
 
-impl StopSignal {
+impl TransferSignal {
     /// Waits until the leadership should pass to another candidate, and returns that candidate. The
     /// work should then stop. If no transfer is requested while the work runs, the future stays
     /// pending. Dropping the future loses no notification.
-    pub async fn requested(&mut self) -> Candidate {
+    pub async fn successor(&mut self) -> Candidate {
         let requested = self.0.wait_for(Option::is_some).await.map(|it| it.clone());
         match requested {
             Ok(Some(candidate)) => candidate,
@@ -34,11 +35,11 @@ impl Leadership {
     /// Runs the work of the leader, and resigns after the work has ended. The work of the next
     /// leader therefore starts only after the work of this leader has stopped.
     ///
-    /// The work receives a [`StopSignal`], and should end soon after the signal. The signal is sent
-    /// when [`transfer_requested`](Leadership::transfer_requested) resolves. The leadership
-    /// continues until the work has ended. If the leadership is lost before the work has ended, the
-    /// future of the work is dropped at once. If the work has started tasks or threads, its
-    /// destructors must stop them.
+    /// The work receives a [`TransferSignal`], and should end soon after the signal. The signal is
+    /// sent when [`wait_until_transfer_due`](Leadership::wait_until_transfer_due) resolves. The
+    /// leadership continues until the work has ended. If the leadership is lost before the work has
+    /// ended, the future of the work is dropped at once. If the work has started tasks or threads,
+    /// its destructors must stop them.
     ///
     /// Dropping the future drops the work first, and then resigns.
     ///
@@ -49,10 +50,10 @@ impl Leadership {
     ///
     /// let options = CampaignOptions::new("host-7").priority(1);
     /// let leadership = session.campaign_with("scheduler", options).await?;
-    /// let work = leadership.lead(async |mut stop| {
+    /// let work = leadership.lead(async |mut transfer| {
     ///     tokio::select! {
     ///         () = serve() => {}
-    ///         next = stop.requested() => println!("{} leads next", next.identity),
+    ///         next = transfer.successor() => println!("{} leads next", next.identity),
     ///     }
     /// });
     /// work.await?;
@@ -65,13 +66,13 @@ impl Leadership {
     /// The reason of the loss, if the leadership was lost before the work ended.
     pub async fn lead<W, F, T>(self, work: W) -> Result<T, LossReason>
     where
-        W: FnOnce(StopSignal) -> F,
+        W: FnOnce(TransferSignal) -> F,
         F: Future<Output = T>,
     {
         let (sender, receiver) = watch::channel(None);
         let finished = {
-            let mut work = std::pin::pin!(work(StopSignal(receiver)));
-            let mut requested = std::pin::pin!(self.transfer_requested());
+            let mut work = std::pin::pin!(work(TransferSignal(receiver)));
+            let mut requested = std::pin::pin!(self.wait_until_transfer_due());
             let mut lost = std::pin::pin!(self.lost());
             let mut is_watched = true;
             loop {

@@ -23,7 +23,7 @@ use crate::watch::watcher::Watcher;
 
 /// Access mode in which a client holds a lock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum LockAccess {
+pub enum LockMode {
     /// No other client holds the lock at the same time.
     #[default]
     Exclusive,
@@ -34,25 +34,25 @@ pub enum LockAccess {
     Slots(u32),
 }
 
-/// Request for a lock. It contains the access mode, and the value to store in the key of the
+/// Options of a request for a lock: the access mode, and the value to store in the key of the
 /// client's claim.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct LockRequest {
-    access: LockAccess,
+pub struct LockOptions {
+    access: LockMode,
     value: Vec<u8>,
 }
 
-impl LockRequest {
-    /// Creates a request with an empty value.
-    pub const fn new(access: LockAccess) -> LockRequest {
-        LockRequest { access, value: Vec::new() }
+impl LockOptions {
+    /// Creates options with an empty value.
+    pub const fn new(access: LockMode) -> LockOptions {
+        LockOptions { access, value: Vec::new() }
     }
 
     /// Sets the value of the claim's key, such as a description of the client. Every user that may
     /// read the key can read the value.
     #[must_use]
-    pub fn value(self, value: impl Into<Vec<u8>>) -> LockRequest {
-        LockRequest { value: value.into(), ..self }
+    pub fn value(self, value: impl Into<Vec<u8>>) -> LockOptions {
+        LockOptions { value: value.into(), ..self }
     }
 }
 
@@ -88,10 +88,10 @@ impl Session {
     /// As [`Session::lock`]. Also returns [`ClientError::InvalidPermits`] for 0 slots, and
     /// [`ClientError::PermitsMismatch`] if an earlier claim has a different number of slots. After
     /// an error, the session is not in the queue.
-    pub async fn lock_with(&self, name: &str, request: &LockRequest) -> Result<Guard, ClientError> {
+    pub async fn lock_with(&self, name: &str, request: &LockOptions) -> Result<Guard, ClientError> {
         let value = request.value.clone();
         let claim = match request.access {
-            LockAccess::Exclusive => acquire(self, name, value, HandOverEvent::OnRelease).await?,
+            LockMode::Exclusive => acquire(self, name, value, HandOverEvent::OnRelease).await?,
             access => {
                 self.while_alive(async {
                     Waiting::enqueue(self, name, access, value).await?.acquire().await
@@ -112,11 +112,11 @@ impl Session {
     pub async fn try_lock_with(
         &self,
         name: &str,
-        request: &LockRequest,
+        request: &LockOptions,
     ) -> Result<Option<Guard>, ClientError> {
         let value = request.value.clone();
         let claim = match request.access {
-            LockAccess::Exclusive => try_acquire(self, name, value).await?,
+            LockMode::Exclusive => try_acquire(self, name, value).await?,
             access => {
                 self.while_alive(async {
                     let mut waiting = Waiting::enqueue(self, name, access, value).await?;
@@ -134,16 +134,16 @@ impl<'a> Waiting<'a> {
     async fn enqueue(
         session: &'a Session,
         name: &'a str,
-        access: LockAccess,
+        access: LockMode,
         value: Vec<u8>,
     ) -> Result<Waiting<'a>, ClientError> {
         let access = match access {
-            LockAccess::Exclusive => AccessMode::Exclusive,
-            LockAccess::Shared => AccessMode::Shared,
-            LockAccess::Slots(0) => {
+            LockMode::Exclusive => AccessMode::Exclusive,
+            LockMode::Shared => AccessMode::Shared,
+            LockMode::Slots(0) => {
                 return Err(ClientError::InvalidPermits { requested: 0, permits: u32::MAX });
             }
-            LockAccess::Slots(slots) => AccessMode::Permits { weight: 1, capacity: slots },
+            LockMode::Slots(slots) => AccessMode::Permits { weight: 1, capacity: slots },
         };
         let mut key = session.new_claim_key(name);
         key.extend(access.claim_name_suffix().bytes());

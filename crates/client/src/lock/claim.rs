@@ -140,7 +140,7 @@ impl Claim {
         tokio::select! {
             biased;
             reason = self.session.lost() => reason,
-            reason = self.key_lost() => self.session.end_reason().unwrap_or(reason),
+            reason = self.key_lost() => self.session.loss_reason().unwrap_or(reason),
         }
     }
 

@@ -21,7 +21,7 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep};
 
 use crate::barrier::double::WAITERS_KEY_SEGMENT;
-use crate::error::{ClientError, DeadlockStep};
+use crate::error::{ClientError, WaitForEdge};
 use crate::lock::access::access_of_claim_key;
 use crate::lock::permit_queue::PERMITS_KEY_SEGMENT;
 use crate::lock::queue_entry::transact_while_alive;
@@ -30,7 +30,7 @@ use crate::lock::transactions::{self, read_keys_txn};
 use crate::requests;
 use crate::session::Session;
 use crate::transport::REQUEST_TIMEOUT;
-use crate::watch::queue_changes::QueueChanges;
+use crate::watch::queue_changes::LockQueueChanges;
 
 /// Interval of the checks while the watched queues do not change. The [`DeadlockDetector`] watches
 /// only the queues of the caller's locks. A new claim in any other queue may complete a cycle, and
@@ -156,9 +156,9 @@ impl<'a> DeadlockDetector<'a> {
         DeadlockDetector { session, own, held: held_keys }
     }
 
-    /// Waits until the claim is part of a cycle, and returns the cycle. Failed reads are repeated
-    /// later.
-    pub(crate) async fn wait_for_deadlock(&self) -> Vec<DeadlockStep> {
+    /// Waits until the caller's waiting claim is part of a cycle that lasts, and returns the waits
+    /// of this cycle. Failed reads are repeated later.
+    pub(crate) async fn wait_for_deadlock(&self) -> Vec<WaitForEdge> {
         let changed = Arc::new(Notify::new());
         let _watches = self.watch(&changed);
         loop {
@@ -183,7 +183,7 @@ impl<'a> DeadlockDetector<'a> {
         let queues: HashSet<String> = locks.flat_map(|lock| lock.queues()).collect();
         for queue in queues {
             let channel = self.session.channel().clone();
-            let mut changes = QueueChanges::new(channel, &queue, self.own.created + 1);
+            let mut changes = LockQueueChanges::new(channel, &queue, self.own.created + 1);
             let changed = changed.clone();
             let report = async move {
                 loop {
@@ -350,10 +350,10 @@ fn queue_holders(mut claims: Vec<Claimed>) -> Vec<Claimed> {
     claims
 }
 
-fn step(claim: &Claimed) -> DeadlockStep {
+fn step(claim: &Claimed) -> WaitForEdge {
     let lock = Lock::of(&claim.key);
     let lock = lock.map_or_else(String::new, |lock| lock.name().to_owned());
-    DeadlockStep { session: claim.lease, lock }
+    WaitForEdge { session: claim.lease, lock }
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use crate::error::{ClientError, LossReason};
 use crate::lock::claim::Claim;
-use crate::session::Deadlines;
+use crate::session::DeadlineChanges;
 
 /// A lock that a session holds. It is an exclusive lock, a read/write lock, or a number of permits
 /// of a semaphore. The session holds a read/write lock as a reader or as the writer. Dropping the
@@ -53,8 +53,8 @@ impl Guard {
 
     /// Returns the receiver of the session's deadlines. Each successful renewal sets a new
     /// deadline.
-    pub fn deadlines(&self) -> Deadlines {
-        self.claim.session().deadlines()
+    pub fn deadline_changes(&self) -> DeadlineChanges {
+        self.claim.session().deadline_changes()
     }
 
     /// Changes the value of the key of this lock. Every user that may read the key can read the

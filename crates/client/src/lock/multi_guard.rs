@@ -12,7 +12,7 @@ use crate::lock::deadlock::DeadlockDetector;
 use crate::lock::guard::Guard;
 use crate::lock::queue_entry::{HandOverEvent, QueueEntry};
 use crate::requests;
-use crate::session::{Deadlines, Session};
+use crate::session::{DeadlineChanges, Session};
 
 /// Several locks that a session holds. Dropping this value releases all locks. The locks are also
 /// released when the session ends.
@@ -31,7 +31,7 @@ impl Session {
     /// The session takes the locks one after another, in the order of their names as bytes. If a
     /// name is given twice, the lock is taken once. A caller that takes locks only by this method,
     /// and holds no other lock, causes no deadlock. If other callers cause a deadlock, it is
-    /// detected as described at [`Session::lock_while_holding`].
+    /// detected as described at [`Session::lock_detecting_deadlock`].
     ///
     /// # Errors
     ///
@@ -44,7 +44,7 @@ impl Session {
         let mut locks: Vec<(String, Guard)> = Vec::new();
         for name in in_order(names) {
             let held: Vec<&Guard> = locks.iter().map(|(_, guard)| guard).collect();
-            let guard = self.lock_while_holding(&name, &held).await?;
+            let guard = self.lock_detecting_deadlock(&name, &held).await?;
             locks.push((name, guard));
         }
         Ok(MultiGuard { session: self.clone(), locks })
@@ -103,7 +103,7 @@ impl Session {
     /// one of the guards holds the requested lock, the session waits for itself, which is a cycle
     /// as well.
     ///
-    /// **Not detected:** waits for semaphores, for [`LockAccess::Slots`](crate::LockAccess::Slots),
+    /// **Not detected:** waits for semaphores, for [`LockMode::Slots`](crate::LockMode::Slots),
     /// for barriers and for anything outside of the service. Also not detected are waits in queues
     /// that the user may not read, and cycles of sessions that hold hundreds of locks. Without
     /// guards the method is the same as [`Session::lock`].
@@ -118,7 +118,7 @@ impl Session {
     /// As [`Session::lock`], and [`ClientError::WouldDeadlock`]. After an error, the session is not
     /// in the queue, and the caller still holds its guards. The caller should release the guards,
     /// and then acquire all locks again.
-    pub async fn lock_while_holding(
+    pub async fn lock_detecting_deadlock(
         &self,
         name: &str,
         held: &[&Guard],
@@ -181,8 +181,8 @@ impl MultiGuard {
 
     /// Returns the receiver of the session's deadlines. Each successful renewal sets a new
     /// deadline.
-    pub fn deadlines(&self) -> Deadlines {
-        self.session.deadlines()
+    pub fn deadline_changes(&self) -> DeadlineChanges {
+        self.session.deadline_changes()
     }
 
     /// Waits until one of the locks is lost and returns the reason, as [`Guard::lost`] does.

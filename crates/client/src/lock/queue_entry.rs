@@ -384,7 +384,7 @@ pub(crate) async fn find_predecessor(
         let request = if since > 0 { requests::with_serializable_reads(read) } else { read };
         let response = match channel.transact_idempotent(request).await {
             Ok(response) => response,
-            Err(ClientError::Unavailable { .. }) if session.end_reason().is_none() => continue,
+            Err(ClientError::Unavailable { .. }) if session.loss_reason().is_none() => continue,
             Err(error) if is_too_long(&error) && limit.shrink(&error) => continue,
             Err(error) => return Err(error),
         };
@@ -506,7 +506,7 @@ pub(crate) async fn transact_while_alive(
     loop {
         session.check_alive()?;
         match session.channel().transact_counting_attempts(request.clone(), attempts).await {
-            Err(ClientError::Unavailable { .. }) if session.end_reason().is_none() => {}
+            Err(ClientError::Unavailable { .. }) if session.loss_reason().is_none() => {}
             response => return response,
         }
     }

@@ -90,7 +90,7 @@ impl Semaphore {
     }
 
     /// Takes one permit, if one is free and no other client waits. Returns `None` otherwise. If the
-    /// future is dropped, the session has no permit.
+    /// future is dropped, this call keeps no permit.
     ///
     /// # Errors
     ///
@@ -100,7 +100,7 @@ impl Semaphore {
     }
 
     /// Takes several permits, if enough are free and no other client waits. Returns `None`
-    /// otherwise. If the future is dropped, the session has no permit.
+    /// otherwise. If the future is dropped, this call keeps no permit.
     ///
     /// # Errors
     ///

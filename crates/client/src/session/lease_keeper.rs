@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use tenure_etcd::etcdserverpb as rpc;
 use tenure_etcd::frames;
-use tenure_session::{DeadlineSlot, SessionAction, Timer};
+use tenure_session::{DeadlineTimer, SessionAction, Timer};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, timeout_at};
 use tonic::Code;
@@ -108,8 +108,8 @@ pub(crate) struct LeaseKeeper {
     times: tenure_session::SessionDurations,
     session: tenure_session::Session,
     /// Times at which the two deadline timers of the session fire. The first element belongs to
-    /// [`DeadlineSlot::Left`] and the second to [`DeadlineSlot::Right`]. `None` for a timer that is
-    /// not armed.
+    /// [`DeadlineTimer::Left`] and the second to [`DeadlineTimer::Right`]. `None` for a timer that
+    /// is not armed.
     deadlines: [Option<Instant>; 2],
     /// Time at which the next renewal is sent; `None` if no renewal is scheduled.
     renewal: Option<Instant>,
@@ -217,7 +217,7 @@ impl LeaseKeeper {
     fn fire_deadlines(&mut self) -> bool {
         let now = suspend_aware_now();
         let mut has_fired = false;
-        for (index, side) in [(0, DeadlineSlot::Left), (1, DeadlineSlot::Right)] {
+        for (index, side) in [(0, DeadlineTimer::Left), (1, DeadlineTimer::Right)] {
             if self.deadlines[index].take_if(|deadline| *deadline <= now).is_some() {
                 let actions = self.session.on_timer(Timer::Deadline(side), &self.times);
                 self.perform(actions, now);
@@ -253,7 +253,7 @@ impl LeaseKeeper {
             }
         }
         let deadline =
-            self.session.confirmed_deadline_slot().and_then(|side| self.deadlines[index(side)]);
+            self.session.confirmed_deadline_timer().and_then(|side| self.deadlines[index(side)]);
         if let Some(deadline) = deadline {
             self.state.send_replace(SessionState::Active { deadline });
         }
@@ -339,9 +339,9 @@ async fn send_renewal(channel: Arc<Channel>, id: i64, timeout: Duration) -> Rene
     }
 }
 
-const fn index(side: DeadlineSlot) -> usize {
+const fn index(side: DeadlineTimer) -> usize {
     match side {
-        DeadlineSlot::Left => 0,
-        DeadlineSlot::Right => 1,
+        DeadlineTimer::Left => 0,
+        DeadlineTimer::Right => 1,
     }
 }

@@ -50,12 +50,12 @@ struct Shared {
 
 /// Receiver of the deadlines of a session. Each successful renewal sets a new deadline.
 #[derive(Clone, Debug)]
-pub struct Deadlines {
+pub struct DeadlineChanges {
     state: watch::Receiver<SessionState>,
     last: Option<Instant>,
 }
 
-impl Deadlines {
+impl DeadlineChanges {
     /// Waits for the next deadline; `None` once the session has ended. The first call returns the
     /// current deadline at once. Later calls skip deadlines that were replaced meanwhile. Dropping
     /// the future loses no deadline.
@@ -148,10 +148,10 @@ impl Session {
 
     /// Returns the receiver of the session's deadlines. Each successful renewal sets a new
     /// deadline.
-    pub fn deadlines(&self) -> Deadlines {
+    pub fn deadline_changes(&self) -> DeadlineChanges {
         let mut state = self.shared.state.clone();
         state.mark_changed();
-        Deadlines { state, last: None }
+        DeadlineChanges { state, last: None }
     }
 
     /// Waits until the session ends, and returns the reason. Resolves at the deadline even if the
@@ -176,13 +176,13 @@ impl Session {
     }
 
     /// Returns the reason why the session has ended; `None` while the session is alive.
-    pub fn end_reason(&self) -> Option<LossReason> {
+    pub fn loss_reason(&self) -> Option<LossReason> {
         self.shared.state.borrow().end_reason()
     }
 
     /// Returns [`ClientError::Lost`] if the session has ended.
     pub(crate) fn check_alive(&self) -> Result<(), ClientError> {
-        self.end_reason().map_or(Ok(()), |reason| Err(reason.into()))
+        self.loss_reason().map_or(Ok(()), |reason| Err(reason.into()))
     }
 
     /// Waits for the future `work`, and returns its result. If the session ends before `work`,
@@ -227,7 +227,7 @@ impl Session {
     /// If no member responds within [`REQUEST_TIMEOUT`], returns [`LossReason::KeyDeleted`], and
     /// the next renewal shows whether the lease exists.
     pub(crate) async fn query_key_deletion_reason(&self) -> LossReason {
-        if let Some(reason) = self.end_reason() {
+        if let Some(reason) = self.loss_reason() {
             return reason;
         }
         let request = rpc::LeaseTimeToLiveRequest { id: self.id(), keys: false };
@@ -244,7 +244,7 @@ impl Session {
             }
             Ok(_) | Err(_) => LossReason::KeyDeleted,
         };
-        self.end_reason().unwrap_or(reason)
+        self.loss_reason().unwrap_or(reason)
     }
 
     pub(crate) fn channel(&self) -> &Arc<Channel> {

@@ -11,7 +11,7 @@ use crate::watch::watcher::{WatchEvent, Watcher};
 
 /// A change of a queue: a claim was added, changed or removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum QueueChange {
+pub enum LockQueueChange {
     /// A claim has been added, or its value has changed.
     AddedOrChanged {
         /// Key of the claim.
@@ -34,21 +34,21 @@ pub enum QueueChange {
 }
 
 /// Receiver of the changes of a queue. It returns each change once, in order.
-pub struct QueueChanges {
+pub struct LockQueueChanges {
     watcher: Watcher,
     name: String,
     backoff: Backoff,
 }
 
-impl QueueChanges {
+impl LockQueueChanges {
     pub(crate) fn new(channel: Arc<Channel>, name: &str, from: u64) -> Self {
         let watcher = Watcher::of_range(channel, requests::queue_range(name), from);
-        QueueChanges { watcher, name: name.to_owned(), backoff: Backoff::default() }
+        LockQueueChanges { watcher, name: name.to_owned(), backoff: Backoff::default() }
     }
 
     /// Waits for the next change. Continues to wait while no member responds, or while the user may
     /// not read the queue. Dropping the future loses no change.
-    pub async fn next(&mut self) -> QueueChange {
+    pub async fn next(&mut self) -> LockQueueChange {
         loop {
             let change = match self.watcher.next().await {
                 // The key belongs to another queue, whose name begins with the name of this queue.
@@ -60,13 +60,14 @@ impl QueueChanges {
                 WatchEvent::Put(kv) => {
                     let fence = requests::unsigned(kv.create_revision);
                     let revision = requests::unsigned(kv.mod_revision);
-                    QueueChange::AddedOrChanged { key: kv.key, fence, revision }
+                    LockQueueChange::AddedOrChanged { key: kv.key, fence, revision }
                 }
-                WatchEvent::Deleted(kv) => {
-                    QueueChange::Left { revision: requests::unsigned(kv.mod_revision), key: kv.key }
-                }
+                WatchEvent::Deleted(kv) => LockQueueChange::Left {
+                    revision: requests::unsigned(kv.mod_revision),
+                    key: kv.key,
+                },
                 WatchEvent::Released => continue,
-                WatchEvent::HistoryCompacted => QueueChange::HistoryCompacted,
+                WatchEvent::HistoryCompacted => LockQueueChange::HistoryCompacted,
                 WatchEvent::Rejected | WatchEvent::Disconnected => {
                     sleep(self.backoff.next_pause()).await;
                     continue;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use tenure_client::{Admin, ClientError, Code, ConnectOptions, MemberStatus, User};
+use tenure_client::{AdminClient, ClientError, Code, ConnectOptions, MemberStatus, User};
 use tokio::time::sleep;
 
 use crate::relay::{Relay, UnresponsiveEndpoint};
@@ -16,7 +16,7 @@ async fn slow_response_is_returned_while_the_next_endpoint_connects() {
     let (relay, address) = Relay::start(&service.address).await;
     let unresponsive = UnresponsiveEndpoint::open().await;
     let endpoints = [&address, &unresponsive.address];
-    let admin = Admin::new(endpoints, ConnectOptions::default()).expect("valid endpoints");
+    let admin = AdminClient::new(endpoints, ConnectOptions::default()).expect("valid endpoints");
     admin.status().await.expect("a response");
     // Longer than the delay after which a read is also sent to the next endpoint.
     relay.delay.store(900, Ordering::Relaxed);
@@ -51,13 +51,13 @@ async fn service_with_password(password: &str) -> Service {
 /// Starts two services and a relay in front of each. Returns the services, the relays, and a client
 /// whose endpoints are both relays. The first service accepts the password of the client, and the
 /// second service rejects it.
-async fn with_differing_passwords() -> ([Service; 2], [Arc<Relay>; 2], Admin) {
+async fn with_differing_passwords() -> ([Service; 2], [Arc<Relay>; 2], AdminClient) {
     let service = service_with_password("secret").await;
     let other = service_with_password("changed").await;
     let (relay, address) = Relay::start(&service.address).await;
     let (next, next_address) = Relay::start(&other.address).await;
     let options = ConnectOptions::default().user(User::new("root", "secret"));
-    let admin = Admin::new([&address, &next_address], options).expect("valid endpoints");
+    let admin = AdminClient::new([&address, &next_address], options).expect("valid endpoints");
     ([service, other], [relay, next], admin)
 }
 
@@ -112,7 +112,7 @@ async fn pending_call_outlasts_rejection_by_next_endpoint() {
     // If no other call is pending, the client returns the rejection.
     let other = service_with_password("changed").await;
     let options = ConnectOptions::default().user(User::new("root", "secret"));
-    let admin = Admin::new([&other.address], options).expect("a valid endpoint");
+    let admin = AdminClient::new([&other.address], options).expect("a valid endpoint");
     let rejected = admin.status().await;
     assert!(matches!(rejected, Err(ClientError::Rejected { .. })), "{rejected:?}");
 }
@@ -144,7 +144,7 @@ async fn compaction_succeeds_although_its_response_is_lost() {
     let service = Service::start().await;
     let (relay, address) = Relay::start(&service.address).await;
     let endpoints = [&address, &service.address];
-    let admin = Admin::new(endpoints, ConnectOptions::default()).expect("valid endpoints");
+    let admin = AdminClient::new(endpoints, ConnectOptions::default()).expect("valid endpoints");
     for value in ["1", "2", "3"] {
         admin.put(b"a".to_vec(), value.into()).await.expect("a response");
     }
@@ -162,18 +162,20 @@ async fn change_of_members_succeeds_although_its_response_is_lost() {
     let service = Service::start().await;
     let (relay, address) = Relay::start(&service.address).await;
     let endpoints = [&address, &service.address];
-    let admin = Admin::new(endpoints, ConnectOptions::default()).expect("valid endpoints");
+    let admin = AdminClient::new(endpoints, ConnectOptions::default()).expect("valid endpoints");
     let members = within(admin.members(true)).await.expect("a response");
     let (own, unknown) = (members[0].id, members[0].id ^ 1);
     // The member has a vote, and no member has the other identifier.
     for is_response_lost in [true, false] {
         let lose = || relay.drops_next_response.store(is_response_lost, Ordering::Relaxed);
         // After a lost response, the client uses the other endpoint.
-        let admin = Admin::new(endpoints, ConnectOptions::default()).expect("valid endpoints");
+        let admin =
+            AdminClient::new(endpoints, ConnectOptions::default()).expect("valid endpoints");
         within(admin.status()).await.expect("a response");
         lose();
         let promoted = within(admin.promote_member(own)).await;
-        let admin = Admin::new(endpoints, ConnectOptions::default()).expect("valid endpoints");
+        let admin =
+            AdminClient::new(endpoints, ConnectOptions::default()).expect("valid endpoints");
         within(admin.status()).await.expect("a response");
         lose();
         let removed = within(admin.remove_member(unknown)).await;
@@ -192,7 +194,7 @@ async fn promotion_of_unknown_member_fails_although_its_response_is_lost() {
     let service = Service::start().await;
     let (relay, address) = Relay::start(&service.address).await;
     let endpoints = [&address, &service.address];
-    let admin = Admin::new(endpoints, ConnectOptions::default()).expect("valid endpoints");
+    let admin = AdminClient::new(endpoints, ConnectOptions::default()).expect("valid endpoints");
     let members = within(admin.members(true)).await.expect("a response");
     relay.drops_next_response.store(true, Ordering::Relaxed);
     let promoted = within(admin.promote_member(members[0].id ^ 1)).await;

@@ -90,12 +90,12 @@ fn time_limits_end_waits() {
     let guard = one.lock("a").expect("the lock");
     assert!(other.try_lock("a").expect("a response").is_none());
     assert!(other.lock_within("a", SHORT).expect("a response").is_none());
-    assert_eq!((guard.lost_within(SHORT), one.lost_within(SHORT)), (None, None));
+    assert_eq!((guard.wait_lost_within(SHORT), one.wait_lost_within(SHORT)), (None, None));
     assert!(guard.deadline().is_some() && one.deadline().is_some());
     guard.release().expect("released");
     let guard = other.lock_within("a", STEP_TIMEOUT).expect("a response").expect("the lock");
     other.close().expect("revoked");
-    assert_eq!(guard.lost_within(STEP_TIMEOUT), Some(LossReason::Closed));
+    assert_eq!(guard.wait_lost_within(STEP_TIMEOUT), Some(LossReason::Closed));
     assert_eq!(other.lock("a").map(drop), Err(ClientError::Lost(LossReason::Closed)));
 }
 
@@ -159,26 +159,26 @@ fn leader_hands_over_to_preferred_thread() {
     let (one, other) =
         (client.session(TTL).expect("a session"), client.session(TTL).expect("a session"));
     let first = one.campaign_with("boss", CampaignOptions::new("one")).expect("elected");
-    assert_eq!(first.transfer_requested_within(SHORT), Ok(None));
+    assert_eq!(first.wait_until_transfer_due_within(SHORT), Ok(None));
     let work = place.start("one", first.fence()).expect("no other leader works");
     thread::scope(|scope| {
         let next = scope.spawn(|| {
             let options = CampaignOptions::new("two").priority(1);
-            let next = other.campaign_within("boss", options, STEP_TIMEOUT);
+            let next = other.campaign_with_within("boss", options, STEP_TIMEOUT);
             let next = next.expect("a response").expect("elected");
             place.start("two", next.fence()).map(drop).expect("the former leader has stopped");
             next
         });
-        let requested = first.transfer_requested_within(STEP_TIMEOUT).expect("a response");
+        let requested = first.wait_until_transfer_due_within(STEP_TIMEOUT).expect("a response");
         assert_eq!(requested.expect("`two` is preferred").identity, "two");
         drop(work);
         first.resign().expect("resigned");
         let next = next.join().expect("no panic");
-        let mut observer = client.observe("boss");
+        let mut observer = client.election_observer("boss");
         let state = observer.next_state_within(STEP_TIMEOUT).expect("a state").expect("a leader");
         assert!(matches!(state, ElectionState::Leader { value, .. } if value == b"two"));
         next.proclaim("two, busy").expect("it leads");
-        assert_eq!(next.lost_within(SHORT), None);
+        assert_eq!(next.wait_lost_within(SHORT), None);
     });
 }
 

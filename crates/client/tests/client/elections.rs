@@ -7,8 +7,8 @@ use crate::service::{Service, joined, within};
 #[tokio::test]
 async fn observer_sees_each_leader_and_the_vacancy() {
     let (service, [one, other]) = Service::with_sessions().await;
-    let mut observer = service.client().await.observe("boss");
-    let mut see = async || within(observer.next()).await.expect("news");
+    let mut observer = service.client().await.election_observer("boss");
+    let mut see = async || within(observer.next_state()).await.expect("news");
     assert_eq!(see().await, ElectionState::NoLeader);
     let leading = one.campaign("boss", "one").await.expect("the leadership");
     let led = |fence, key: &[u8], value: &str| ElectionState::Leader {

@@ -102,7 +102,7 @@ async fn several_locks_and_barriers_work_at_etcd() {
     let a = within(one.lock("a")).await.expect("the lock");
     let all = within(other.lock_all(["c", "b"])).await.expect("the locks");
     let plain = spawn_with(&other, |other| async move { other.lock("a").await });
-    let failed = within(one.lock_while_holding("b", &[&a])).await.map(|guard| guard.fence());
+    let failed = within(one.lock_detecting_deadlock("b", &[&a])).await.map(|guard| guard.fence());
     let Err(ClientError::WouldDeadlock { cycle }) = failed else { panic!("no cycle: {failed:?}") };
     let steps: Vec<_> = cycle.iter().map(|step| (step.session, &*step.lock)).collect();
     assert_eq!(steps, [(one.id(), "b"), (other.id(), "a")]);
@@ -140,15 +140,17 @@ async fn leadership_is_transferred_at_etcd() {
         let (session, options) = (session.clone(), options(identity, priority));
         campaigns.push(tokio::spawn(async move { session.campaign_with("boss", options).await }));
         let waits = async {
-            while client.candidates("boss").await.expect("an answer").len() == campaigns.len() {}
+            while client.identified_candidates("boss").await.expect("an answer").len()
+                == campaigns.len()
+            {}
         };
         within(waits).await;
     }
-    let requested = within(first.transfer_requested()).await.expect("a candidate");
+    let requested = within(first.wait_until_transfer_due()).await.expect("a candidate");
     assert_eq!(requested.identity, "three");
     // A request for a transfer to `two` takes precedence over the higher priority of `three`.
     within(client.request_transfer("boss", "two")).await.expect("it waits");
-    let requested = within(first.transfer_requested()).await.expect("a candidate");
+    let requested = within(first.wait_until_transfer_due()).await.expect("a candidate");
     assert_eq!(requested.identity, "two");
     let fence = first.fence();
     within(first.transfer_to("two")).await.expect("it waits");

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use tenure_client::{Admin, Client, ClientError, ConnectOptions, Session, User};
+use tenure_client::{AdminClient, Client, ClientError, ConnectOptions, Session, User};
 use tenure_server::Config;
 use tokio::time::{sleep, timeout};
 
@@ -152,7 +152,7 @@ async fn any_member_option_keeps_the_first_member() {
         let session = cluster.session(ConnectOptions::default().any_member()).await;
         // Without the option `any_member`, a session moves to the leader at the latest after its
         // first renewal.
-        let mut deadlines = session.deadlines();
+        let mut deadlines = session.deadline_changes();
         for _ in 0..2 {
             within(deadlines.next()).await.expect("the session is alive");
         }
@@ -172,7 +172,7 @@ async fn session_outlives_a_silent_leader() {
     let session = cluster.session(ConnectOptions::default()).await;
     cluster.wait_moved_to(leader_index, &session).await;
     let guard = session.lock("b").await.expect("the lock");
-    let mut deadlines = guard.deadlines();
+    let mut deadlines = guard.deadline_changes();
     cluster.relays[leader_index].is_cut.store(true, Ordering::Relaxed);
     let cut = Instant::now();
     let other = cluster.members_used(&session).await;
@@ -194,7 +194,8 @@ async fn membership_change_succeeds_although_its_response_is_lost() {
     let relay = &cluster.relays[0];
     let losing_next_response = async || {
         let endpoints = [&cluster.endpoints[0], &cluster.members[1].address];
-        let admin = Admin::new(endpoints, ConnectOptions::default()).expect("valid endpoints");
+        let admin =
+            AdminClient::new(endpoints, ConnectOptions::default()).expect("valid endpoints");
         let members = admin.members(true).await.expect("a response");
         relay.drops_next_response.store(true, Ordering::Relaxed);
         (admin, members)

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use tenure_client::{ClientError, Guard, LockAccess, LockRequest, LossReason, Session};
+use tenure_client::{ClientError, Guard, LockMode, LockOptions, LossReason, Session};
 use tokio::time::timeout;
 
 use crate::relay::Relay;
@@ -250,7 +250,7 @@ async fn shared_lock_is_acquired_in_long_queue() {
     for puts in puts.chunks(100) {
         service.post_ok("/v3/kv/txn", &format!(r#"{{"success":[{}]}}"#, puts.join(","))).await;
     }
-    let request = LockRequest::new(LockAccess::Shared);
+    let request = LockOptions::new(LockMode::Shared);
     let guard = within(session.lock_with(&name, &request)).await.expect("the lock");
     assert!(guard.deadline().is_some());
     assert_eq!(service.keys().await, CLAIMS + 1);

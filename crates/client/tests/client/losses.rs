@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use tenure_client::{
-    Client, ClientError, LockAccess, LockRequest, LossReason, QueueChange, Session,
+    Client, ClientError, LockMode, LockOptions, LockQueueChange, LossReason, Session,
 };
 use tokio::time::timeout;
 
@@ -32,7 +32,7 @@ async fn deadline_counts_from_sending_the_request() {
 async fn deadlines_follow_renewals_until_session_ends() {
     let (_service, [session]) = Service::with_sessions_of(RENEWED_TTL).await;
     let guard = session.lock("a").await.expect("the lock");
-    let mut deadlines = guard.deadlines();
+    let mut deadlines = guard.deadline_changes();
     let first = deadlines.next().await.expect("the current deadline");
     let second = within(deadlines.next()).await.expect("a renewal");
     assert!(second > first);
@@ -51,7 +51,7 @@ async fn disconnected_holder_loses_lock_before_next_grant() {
         let guard = other.lock("a").await.expect("the lock");
         (Instant::now(), guard)
     });
-    let mut deadlines = guard.deadlines();
+    let mut deadlines = guard.deadline_changes();
     relay.is_cut.store(true, Ordering::Relaxed);
     let why = within(guard.lost()).await;
     let known = Instant::now();
@@ -59,7 +59,7 @@ async fn disconnected_holder_loses_lock_before_next_grant() {
     within(async { while deadlines.next().await.is_some() {} }).await;
     let (entered, _other) = within(waits).await.expect("the lock");
     assert!(known < entered, "detected {:?} too late", known - entered);
-    assert_eq!(session.end_reason(), Some(LossReason::NotRenewed));
+    assert_eq!(session.loss_reason(), Some(LossReason::NotRenewed));
     let refused = session.lock("b").await.expect_err("the session has ended");
     assert_eq!(refused, ClientError::Lost(LossReason::NotRenewed));
 }
@@ -91,11 +91,11 @@ const WAITS: [Wait; 6] =
 impl Wait {
     /// Waits behind a holder that never releases its lock. Returns the error that ends the wait.
     async fn behind_holder(self, session: Session) -> ClientError {
-        let mode = |access| LockRequest::new(access);
+        let mode = |access| LockOptions::new(access);
         match self {
             Wait::Exclusive => session.lock("a").await.err(),
-            Wait::Shared => session.lock_with("a", &mode(LockAccess::Shared)).await.err(),
-            Wait::Slot => session.lock_with("a", &mode(LockAccess::Slots(1))).await.err(),
+            Wait::Shared => session.lock_with("a", &mode(LockMode::Shared)).await.err(),
+            Wait::Slot => session.lock_with("a", &mode(LockMode::Slots(1))).await.err(),
             Wait::Permit => {
                 session.semaphore("s", 1).await.expect("it exists").acquire().await.err()
             }
@@ -157,7 +157,7 @@ async fn guard_reports_deletion_of_its_key() {
     assert_eq!(joined(lost).await, LossReason::KeyDeleted);
     assert!(session.deadline().is_some(), "the session is alive");
     session.close().await.expect("revoked");
-    assert_eq!(session.end_reason(), Some(LossReason::Closed));
+    assert_eq!(session.loss_reason(), Some(LossReason::Closed));
 }
 
 #[tokio::test]
@@ -169,17 +169,17 @@ async fn watch_continues_behind_compacted_history() {
     }
     let compact = format!(r#"{{"revision":"{}"}}"#, service.revision().await);
     service.post("/v3/kv/compaction", &compact).await;
-    let mut changes = service.client().await.queue_changes("b", 1);
-    assert_eq!(within(changes.next()).await, QueueChange::HistoryCompacted);
+    let mut changes = service.client().await.lock_queue_changes("b", 1);
+    assert_eq!(within(changes.next()).await, LockQueueChange::HistoryCompacted);
     let after = timeout(STEP_TIMEOUT, async {
         let change = changes.next().await;
-        if matches!(change, QueueChange::Left { .. }) { changes.next().await } else { change }
+        if matches!(change, LockQueueChange::Left { .. }) { changes.next().await } else { change }
     });
     let (after, next) = tokio::join!(after, session.lock("b"));
     let fence = next.expect("the lock").fence();
     let after = after.expect("in time");
     assert!(
-        matches!(&after, QueueChange::AddedOrChanged { fence: of, .. } if *of == fence),
+        matches!(&after, LockQueueChange::AddedOrChanged { fence: of, .. } if *of == fence),
         "{after:?}"
     );
     drop(changes);
@@ -234,7 +234,7 @@ async fn outlives_unresponsive_members(listens: bool) -> bool {
     let ttl = Duration::from_secs(24);
     let session = client.session(ttl).await.expect("a session");
     let guard = session.lock("a").await.expect("the lock");
-    let mut deadlines = guard.deadlines();
+    let mut deadlines = guard.deadline_changes();
     if listens {
         tokio::spawn(async move { guard.lost().await });
         service.wait_for_watchers(1).await;

@@ -58,8 +58,8 @@ async fn observer_ignores_nested_elections() {
     for number in 0..20 {
         held.push(one.campaign(&format!("boss/{number}"), "below").await.expect("the leadership"));
     }
-    let mut observer = service.client().await.observe("boss");
-    let mut see = async || within(observer.next()).await.expect("news");
+    let mut observer = service.client().await.election_observer("boss");
+    let mut see = async || within(observer.next_state()).await.expect("news");
     assert_eq!(see().await, ElectionState::NoLeader);
     held.push(one.campaign("boss/more", "below").await.expect("the leadership"));
     let leading = other.campaign("boss", "self").await.expect("the leadership");

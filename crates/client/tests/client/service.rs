@@ -84,7 +84,7 @@ impl Service {
         };
         let server = Server::start(&config).await.expect("a member");
         let address = server.client_addresses()[0].to_string();
-        tokio::spawn(server.run(std::future::pending()));
+        tokio::spawn(server.serve(std::future::pending()));
         Service { address, _folder: folder }
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use tenure_client::{ClientError, DeadlockStep, Guard, LossReason, Session};
+use tenure_client::{ClientError, Guard, LossReason, Session, WaitForEdge};
 use tokio::task::JoinHandle;
 
 use crate::service::{RENEWED_TTL, Service, is_revoked, joined, revoked, spawn_with, within};
@@ -88,7 +88,7 @@ fn wait_holding(
 ) -> JoinHandle<(Guard, Result<Guard, ClientError>)> {
     let session = session.clone();
     tokio::spawn(async move {
-        let next = session.lock_while_holding(name, &[&held]).await;
+        let next = session.lock_detecting_deadlock(name, &[&held]).await;
         (held, next)
     })
 }
@@ -98,7 +98,7 @@ fn wait_holding(
 fn cycle(result: Result<Guard, ClientError>) -> Vec<(i64, String)> {
     match result.map(|guard| guard.fence()) {
         Err(ClientError::WouldDeadlock { cycle }) => {
-            cycle.into_iter().map(|DeadlockStep { session, lock }| (session, lock)).collect()
+            cycle.into_iter().map(|WaitForEdge { session, lock }| (session, lock)).collect()
         }
         other => panic!("no deadlock: {other:?}"),
     }
@@ -161,7 +161,7 @@ async fn cycle_of_three_sessions_and_of_one_is_found() {
         held.push(session.lock(name).await.expect("the lock"));
     }
     let [a, b, c] = <[Guard; 3]>::try_from(held).expect("three");
-    let own = within(sessions[0].lock_while_holding("a", &[&a])).await;
+    let own = within(sessions[0].lock_detecting_deadlock("a", &[&a])).await;
     assert_eq!(cycle(own), [(sessions[0].id(), "a".into())]);
     service.wait_for_keys(3).await;
     let first = wait_holding(&sessions[0], a, "b");

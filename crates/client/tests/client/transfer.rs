@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tenure_client::{
-    Admin, CampaignOptions, Client, ClientError, ConnectOptions, ElectionState, Leadership,
+    AdminClient, CampaignOptions, Client, ClientError, ConnectOptions, ElectionState, Leadership,
     LossReason, Session,
 };
 use tokio::sync::mpsc;
@@ -47,7 +47,7 @@ async fn elected(campaign: JoinHandle<Result<Leadership, ClientError>>) -> Leade
 }
 
 async fn order(client: &Client) -> Vec<String> {
-    let candidates = client.candidates("boss").await.expect("a response");
+    let candidates = client.identified_candidates("boss").await.expect("a response");
     candidates.into_iter().map(|it| it.identity).collect()
 }
 
@@ -95,10 +95,10 @@ async fn priority_orders_waiting_candidates() {
     }
     let expected = ["high", "middle", "normal", "low"];
     within(async { while order(&client).await != expected {} }).await;
-    let requested = within(leader.transfer_requested()).await.expect("a candidate");
+    let requested = within(leader.wait_until_transfer_due()).await.expect("a candidate");
     assert_eq!((&requested.identity[..], requested.priority), ("high", 5));
 
-    let mut observer = client.observe("boss");
+    let mut observer = client.election_observer("boss");
     let mut leader = leader;
     for identity in expected {
         let fence = leader.fence();
@@ -107,7 +107,7 @@ async fn priority_orders_waiting_candidates() {
         leader = elected(campaigns.remove(place).1).await;
         assert!(leader.fence() > fence);
         let seen = async {
-            while !matches!(observer.next().await.expect("a state"),
+            while !matches!(observer.next_state().await.expect("a state"),
                 ElectionState::Leader { value, fence, .. }
                     if value == identity.as_bytes() && fence == leader.fence())
             {}
@@ -126,17 +126,17 @@ async fn request_for_the_leader_keeps_the_leader() {
     let other = waiting(&client, &sessions[1], "two", 0).await;
     let high = waiting(&client, &sessions[2], "high", 9).await;
     within(client.request_transfer("boss", "two")).await.expect("it waits");
-    assert_eq!(within(leader.transfer_requested()).await.expect("it waits").identity, "two");
+    assert_eq!(within(leader.wait_until_transfer_due()).await.expect("it waits").identity, "two");
 
     let named = within(client.request_transfer("boss", "one")).await.expect("it leads");
     assert_eq!((named.identity.as_str(), named.fence), ("one", leader.fence()));
-    let unwanted = timeout(Duration::from_millis(100), leader.transfer_requested()).await;
+    let unwanted = timeout(Duration::from_millis(100), leader.wait_until_transfer_due()).await;
     assert!(unwanted.is_err(), "{unwanted:?}");
     assert!(!other.is_finished() && !high.is_finished(), "the leader still leads");
 
     // A later request for the other candidate takes effect.
     within(client.request_transfer("boss", "two")).await.expect("it waits");
-    assert_eq!(within(leader.transfer_requested()).await.expect("it waits").identity, "two");
+    assert_eq!(within(leader.wait_until_transfer_due()).await.expect("it waits").identity, "two");
     leader.resign().await.expect("resigned");
     elected(other).await.resign().await.expect("resigned");
 }
@@ -164,18 +164,19 @@ async fn absent_claim_is_not_preferred() {
     let client = service.client().await;
     let first = lead(&sessions[0], "one").await;
     let high = waiting(&client, &sessions[1], "high", 9).await;
-    assert_eq!(within(first.transfer_requested()).await.expect("it waits").identity, "high");
+    assert_eq!(within(first.wait_until_transfer_due()).await.expect("it waits").identity, "high");
     // Another program deletes the claim, and not the record.
-    let candidates = client.candidates("boss").await.expect("a response");
-    let admin = Admin::new([&service.address], ConnectOptions::default()).expect("an endpoint");
-    let deleted = admin.delete_claim(&candidates[1].key, candidates[1].fence).await;
+    let candidates = client.identified_candidates("boss").await.expect("a response");
+    let admin =
+        AdminClient::new([&service.address], ConnectOptions::default()).expect("an endpoint");
+    let deleted = admin.delete_lock_claim(&candidates[1].key, candidates[1].fence).await;
     assert_eq!(deleted, Ok(true));
     assert_eq!(order(&client).await, ["one"]);
     let unknown = client.request_transfer("boss", "high").await.map(drop);
     assert_eq!(unknown, Err(ClientError::UnknownCandidate { identity: "high".into() }));
 
     let middle = waiting(&client, &sessions[2], "middle", 5).await;
-    assert_eq!(within(first.transfer_requested()).await.expect("it waits").identity, "middle");
+    assert_eq!(within(first.wait_until_transfer_due()).await.expect("it waits").identity, "middle");
     first.resign().await.expect("resigned");
     elected(middle).await.resign().await.expect("resigned");
     let removed = joined(high).await.map(drop);
@@ -223,7 +224,7 @@ async fn run_candidate(
             if let Err(error) = &work {
                 overlaps.send(format!("{identity}: {error}")).expect("the test listens");
             }
-            stop.requested().await;
+            stop.successor().await;
             sleep(STOPPING / 10).await;
         });
         ended.await.expect("the session is alive");
@@ -242,7 +243,7 @@ async fn fifty_random_transfers_never_overlap() {
         let run = run_candidate(session, format!("host-{index}"), place, overlaps.clone());
         candidates.push(tokio::spawn(run));
     }
-    let mut observer = client.observe("boss");
+    let mut observer = client.election_observer("boss");
     let mut random = fastrand::Rng::with_seed(48);
     let mut leader = usize::MAX;
     for _ in 0..50 {
@@ -252,7 +253,7 @@ async fn fifty_random_transfers_never_overlap() {
         let transfer = async {
             // The request fails until the former leader takes part again.
             while client.request_transfer("boss", &identity).await.is_err() {}
-            while !matches!(observer.next().await.expect("a state"),
+            while !matches!(observer.next_state().await.expect("a state"),
                 ElectionState::Leader { value, .. } if value == identity.as_bytes())
             {}
         };
@@ -282,7 +283,7 @@ async fn hand_over(place: &Workplace, stops_before: bool) -> std::io::Result<()>
     let first = lead(&one, "one").await;
     let next = waiting(&client, &other, "two", 1).await;
     let work = place.start("one", first.fence()).expect("no other leader works");
-    within(first.transfer_requested()).await.expect("`two` is preferred");
+    within(first.wait_until_transfer_due()).await.expect("`two` is preferred");
     let stops = async {
         sleep(STOPPING).await;
         drop(work);

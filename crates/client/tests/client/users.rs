@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tenure_client::{
-    Admin, Client, ClientError, Code, KeyChange, LossReason, RangeQuery, Session, User,
+    AdminClient, Client, ClientError, Code, KeyChange, LossReason, RangeQuery, Session, User,
 };
 use tenure_server::Config;
 
@@ -63,7 +63,7 @@ async fn lock_outlives_its_token() {
     let service = closed_with(Config { auth_token_ttl: 1, ..Config::default() }).await;
     let session = session_for(Duration::from_secs(24), &service, User::new("bob", "one")).await;
     let guard = session.expect("a session").lock("jobs/nightly").await.expect("the lock");
-    let mut deadlines = guard.deadlines();
+    let mut deadlines = guard.deadline_changes();
     let first = deadlines.next().await.expect("the current deadline");
     let second = within(deadlines.next()).await.expect("a renewal");
     assert!(second > first);
@@ -76,7 +76,7 @@ async fn clients_of_a_user_continue_when_users_are_enabled() {
     let bob = || User::new("bob", "one");
     let [client, observer] = [(); 2].map(|()| Client::connect_with([&service.address], bob()));
     let (client, observer) = (client.await.expect("a client"), observer.await.expect("a client"));
-    let admin = Admin::new([&service.address], bob()).expect("a client");
+    let admin = AdminClient::new([&service.address], bob()).expect("a client");
     let barrier = client.barrier("jobs/barrier");
     assert!(barrier.hold().await.expect("a response"));
     let query = RangeQuery { key: b"jobs/barrier".to_vec(), ..RangeQuery::default() };
@@ -199,7 +199,7 @@ async fn close_without_permission_fails() {
     as_root(&service, "/v3/auth/user/revoke", NO_JOBS).await;
     let response = bob.close().await;
     assert!(matches!(response, Err(ClientError::Rejected { code: Code::PermissionDenied, .. })));
-    assert_eq!(bob.end_reason(), Some(LossReason::Closed));
+    assert_eq!(bob.loss_reason(), Some(LossReason::Closed));
     drop(guard);
     let other = session(&service, User::new("bob", "one")).await.expect("a session");
     as_root(&service, "/v3/lease/revoke", &format!(r#"{{"ID":"{}"}}"#, other.id())).await;

@@ -58,7 +58,7 @@ fn shapes_have_expected_degrees_edges_and_diameters() {
         assert_eq!(degrees(&graph), expected, "{name}");
         assert_eq!(graph.edge_count(), edges, "{name}");
         assert_eq!(graph.edges().count(), edges, "{name}");
-        assert_eq!(graph.diameter(), Some(diameter), "{name}");
+        assert_eq!(graph.hop_diameter(), Some(diameter), "{name}");
         assert!(graph.has_unit_weights() && graph.is_connected(), "{name}");
         assert_eq!(graph.is_tree(), edges + 1 == graph.vertex_count() as usize, "{name}");
     }
@@ -108,8 +108,8 @@ fn rejects_edges_that_form_no_graph() {
 fn disconnected_graph_has_no_diameter() {
     let graph = Graph::new(4, [(p(1), p(2), 3), (p(4), p(3), 1)]).unwrap();
     assert!(!graph.is_connected() && !graph.is_tree());
-    assert_eq!((graph.diameter(), graph.distance(p(1), p(3))), (None, None));
-    assert_eq!((graph.shortest_path(p(1), p(3)), graph.lightest_path(p(1), p(3))), (None, None));
+    assert_eq!((graph.hop_diameter(), graph.hop_distance(p(1), p(3))), (None, None));
+    assert_eq!((graph.min_hop_path(p(1), p(3)), graph.lightest_path(p(1), p(3))), (None, None));
     assert_eq!((graph.weight(p(2), p(1)), graph.weight(p(1), p(9))), (Some(3), None));
     assert!(graph.to_tree().is_err());
     assert_eq!(alloc::format!("{graph:?}"), "Graph of 4 [P1–P2:3 P3–P4]");
@@ -118,11 +118,11 @@ fn disconnected_graph_has_no_diameter() {
 #[test]
 fn paths_are_shortest_and_prefer_small_neighbours() {
     let grid = Graph::grid(3, 3);
-    assert_eq!(grid.shortest_path(p(1), p(9)).unwrap(), [p(1), p(2), p(3), p(6), p(9)]);
-    assert_eq!(grid.shortest_path(p(9), p(1)).unwrap(), [p(9), p(6), p(3), p(2), p(1)]);
-    assert_eq!(grid.shortest_path(p(5), p(5)).unwrap(), [p(5)]);
+    assert_eq!(grid.min_hop_path(p(1), p(9)).unwrap(), [p(1), p(2), p(3), p(6), p(9)]);
+    assert_eq!(grid.min_hop_path(p(9), p(1)).unwrap(), [p(9), p(6), p(3), p(2), p(1)]);
+    assert_eq!(grid.min_hop_path(p(5), p(5)).unwrap(), [p(5)]);
     let detour = Graph::new(3, [(p(1), p(3), 9), (p(1), p(2), 2), (p(2), p(3), 2)]).unwrap();
-    assert_eq!(detour.shortest_path(p(1), p(3)).unwrap(), [p(1), p(3)]);
+    assert_eq!(detour.min_hop_path(p(1), p(3)).unwrap(), [p(1), p(3)]);
     assert_eq!(detour.lightest_path(p(1), p(3)).unwrap(), [p(1), p(2), p(3)]);
 }
 
@@ -134,7 +134,7 @@ fn paths_agree_with_all_pairs_algorithm() {
         let (hops, costs) = (all_pairs(&graph), all_pairs(&weighted));
         for one in (0..9).map(ProcessId) {
             for other in (0..9).map(ProcessId) {
-                let path = graph.shortest_path(one, other).unwrap();
+                let path = graph.min_hop_path(one, other).unwrap();
                 assert_eq!(Some(path.len() as u64 - 1), hops[one.index()][other.index()]);
                 let cheapest = weighted.lightest_path(one, other).unwrap();
                 let weights = cheapest.windows(2).map(|ends| weighted.weight(ends[0], ends[1]));

@@ -75,7 +75,7 @@ impl fmt::Display for Graph {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut comma = "";
         for (one, other, weight) in self.edges() {
-            write!(f, "{comma}{}-{}", one.number(), other.number())?;
+            write!(f, "{comma}{}-{}", one.display_number(), other.display_number())?;
             if weight != 1 {
                 write!(f, ":{weight}")?;
             }
@@ -83,7 +83,7 @@ impl fmt::Display for Graph {
         }
         let vertices = (0..self.vertex_count()).map(ProcessId);
         for vertex in vertices.filter(|vertex| self.degree(*vertex) == 0) {
-            write!(f, "{comma}{}", vertex.number())?;
+            write!(f, "{comma}{}", vertex.display_number())?;
             comma = ",";
         }
         Ok(())

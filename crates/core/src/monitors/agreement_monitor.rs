@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::all_arrive::AllArrive;
+use super::all_arrive::NoEarlyDeparture;
 use super::causal_order::CausalOrder;
 use super::consistent_cut::ConsistentCut;
 use super::decisions::{DecidedOnce, DecidedWasProposed, OneDecision};
@@ -12,10 +12,10 @@ use super::log::{
     LinearizableReads, LogMatching, StateMachineSafety,
 };
 use super::minimum_tree::MinimumTree;
-use super::names::{SmallNames, UniqueNames};
-use super::one_view::OneView;
-use super::quiescence::Quiescence;
-use super::resources::{NoPhantom, OneHolder};
+use super::names::{NamesInRange, UniqueNames};
+use super::one_view::ViewAgreement;
+use super::quiescence::NoFalseTermination;
+use super::resources::{NoPhantomDeadlock, OneHolder};
 use super::session_exclusion::{BottleExclusion, ForumExclusion};
 use super::shares::{ShareExclusion, ShareFencing};
 use super::waves::{AllReached, WaveTree};
@@ -76,9 +76,9 @@ macro_rules! monitors {
                 }
             }
 
-            fn at_end(&self) -> MonitorResult {
+            fn check_final_state(&self) -> MonitorResult {
                 match self {
-                    $(AgreementMonitor::$Name(monitor) => monitor.at_end()),+
+                    $(AgreementMonitor::$Name(monitor) => monitor.check_final_state()),+
                 }
             }
         }
@@ -96,11 +96,11 @@ monitors! { size, down:
     NoCreation of Broadcast: NoCreation = NoCreation::default();
     TotalOrder of Broadcast: TotalOrder = TotalOrder::default();
     ConsistentCut of Snapshot: ConsistentCut = ConsistentCut::default();
-    AllArrive of Barrier: AllArrive = AllArrive::new(size);
-    Quiescence of Termination: Quiescence = Quiescence::default();
-    OneView of Membership: OneView = OneView::default();
+    NoEarlyDeparture of Barrier: NoEarlyDeparture = NoEarlyDeparture::new(size);
+    Quiescence of Termination: NoFalseTermination = NoFalseTermination::default();
+    ViewAgreement of Membership: ViewAgreement = ViewAgreement::default();
     UniqueNames of Renaming: UniqueNames = UniqueNames::default();
-    SmallNames of Renaming: SmallNames = SmallNames::new(size);
+    NamesInRange of Renaming: NamesInRange = NamesInRange::new(size);
     ElectionSafety of Log: ElectionSafety = ElectionSafety::default();
     LogMatching of Log: LogMatching = LogMatching::default();
     LeaderCompleteness of Log: LeaderCompleteness = LeaderCompleteness::default();
@@ -117,7 +117,7 @@ monitors! { size, down:
     BottleExclusion of Drinking: BottleExclusion = BottleExclusion::default();
     ForumExclusion of Forum: ForumExclusion = ForumExclusion::default();
     OneHolder of Resources: OneHolder = OneHolder::default();
-    NoPhantom of Resources: NoPhantom = NoPhantom::default();
+    NoPhantomDeadlock of Resources: NoPhantomDeadlock = NoPhantomDeadlock::default();
     CausalOrder of Broadcast: CausalOrder = CausalOrder::default();
     ShareExclusion of Shares: ShareExclusion = ShareExclusion::default();
     ShareFencing of Shares: ShareFencing = ShareFencing::default();

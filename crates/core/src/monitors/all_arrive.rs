@@ -11,23 +11,23 @@ use crate::service::barrier::{Command, Event};
 /// Monitor of a barrier: no process leaves a round before all processes have arrived in this round.
 /// Each process leaves the rounds in order.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct AllArrive {
+pub struct NoEarlyDeparture {
     size: u32,
     /// For each process: the number of rounds in which it has arrived, and the number of rounds
     /// that it has left.
     rounds: BTreeMap<ProcessId, (u64, u64)>,
 }
 
-impl AllArrive {
+impl NoEarlyDeparture {
     /// Creates the monitor for a group of `size`, in its initial state: no process has arrived.
     pub const fn new(size: u32) -> Self {
-        AllArrive { size, rounds: BTreeMap::new() }
+        NoEarlyDeparture { size, rounds: BTreeMap::new() }
     }
 }
 
-impl Monitor<Command, Event> for AllArrive {
+impl Monitor<Command, Event> for NoEarlyDeparture {
     fn property(&self) -> Property {
-        Property::AllArrive
+        Property::NoEarlyDeparture
     }
 
     fn observe(&mut self, at: ProcessId, seen: Observation<'_, Command, Event>) -> MonitorResult {
@@ -74,7 +74,7 @@ mod tests {
             (&[(0, None), (1, None), (0, left(1)), (0, left(1))], false),
         ];
         for (story, holds) in cases {
-            let mut monitor = AllArrive::new(2);
+            let mut monitor = NoEarlyDeparture::new(2);
             let mut judged = story.iter().map(|(at, event)| {
                 let command = &Command::Arrive;
                 let arrives = Observation::Command { command, clock: None };

@@ -6,7 +6,7 @@ use alloc::format;
 use crate::monitor::{Monitor, MonitorResult, Observation, violated};
 use crate::process::ProcessId;
 use crate::property::Property;
-use crate::service::commit::{Command, Event, Transaction};
+use crate::service::commit::{Command, Event, TransactionId};
 
 /// Monitor of transactions: all processes decide alike about a transaction, and no process changes
 /// its decision.
@@ -14,7 +14,7 @@ use crate::service::commit::{Command, Event, Transaction};
 pub struct TransactionAtomicity {
     /// For each transaction: the process that decided first, and its decision. The decision is true
     /// for a commit and false for an abort.
-    decided: BTreeMap<Transaction, (ProcessId, bool)>,
+    decided: BTreeMap<TransactionId, (ProcessId, bool)>,
 }
 
 impl TransactionAtomicity {
@@ -52,7 +52,7 @@ mod tests {
     #[test]
     fn detects_commit_and_abort_in_either_order() {
         let term = Term { number: 1, leader: ProcessId(0) };
-        let [first, second] = [1, 2].map(|number| Transaction { term, number });
+        let [first, second] = [1, 2].map(|number| TransactionId { term, number });
         let committed = |transaction| Event::Committed { transaction };
         let aborted = |transaction| Event::Aborted { transaction };
         for (one, other, holds) in [

@@ -7,7 +7,7 @@ use crate::clock::VectorClock;
 use crate::monitor::{Monitor, MonitorResult, Observation, violated};
 use crate::process::ProcessId;
 use crate::property::Property;
-use crate::service::broadcast::{Command, Event, Item};
+use crate::service::broadcast::{Command, Event, ItemId};
 
 /// Monitor of causal broadcast: a process delivers an item only after all items that happened
 /// before this item. An item *A* happened before an item *B* if the sender of *B* had broadcast or
@@ -20,7 +20,7 @@ use crate::service::broadcast::{Command, Event, Item};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct CausalOrder {
     /// For each item: the items that happened before it, as a number of items of each sender.
-    before: BTreeMap<Item, VectorClock>,
+    before: BTreeMap<ItemId, VectorClock>,
     /// For each process: the items that it has broadcast or delivered, and all items that happened
     /// before them.
     past: BTreeMap<ProcessId, VectorClock>,
@@ -37,7 +37,7 @@ impl Monitor<Command, Event> for CausalOrder {
         match seen {
             Observation::Command { command: Command::Broadcast { number }, .. } => {
                 let past = self.past.entry(at).or_default();
-                self.before.insert(Item { from: at, number: *number }, past.clone());
+                self.before.insert(ItemId { from: at, number: *number }, past.clone());
                 past.tick(at);
             }
             Observation::Event(Event::Delivered { item }) => return self.deliver(at, *item),
@@ -48,7 +48,7 @@ impl Monitor<Command, Event> for CausalOrder {
 }
 
 impl CausalOrder {
-    fn deliver(&mut self, at: ProcessId, item: Item) -> MonitorResult {
+    fn deliver(&mut self, at: ProcessId, item: ItemId) -> MonitorResult {
         let Some(before) = self.before.get(&item) else { return Ok(()) };
         let delivered = self.delivered.entry(at).or_default();
         let counts = (0..).map(ProcessId).zip(before.counts());
@@ -95,7 +95,7 @@ mod tests {
                 monitor.observe(ProcessId(at), Observation::Command { command, clock: None })
             }
             Delivers(at, from, number) => {
-                let item = Item { from: ProcessId(from), number };
+                let item = ItemId { from: ProcessId(from), number };
                 monitor.observe(ProcessId(at), Observation::Event(&Event::Delivered { item }))
             }
         });

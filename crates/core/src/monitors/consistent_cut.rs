@@ -7,7 +7,7 @@ use alloc::string::String;
 use crate::monitor::{Monitor, MonitorResult, Observation, Violation};
 use crate::process::ProcessId;
 use crate::property::Property;
-use crate::service::snapshot::{Command, Event, INITIAL_TOKENS, Snapshot};
+use crate::service::snapshot::{Command, Event, INITIAL_TOKENS, SnapshotId};
 
 /// Monitor of snapshots: each snapshot shows a state that could have occurred. If a snapshot shows
 /// that a process took a token, the snapshot also shows that another process gave this token. Each
@@ -18,7 +18,7 @@ pub struct ConsistentCut {
     ledgers: BTreeMap<ProcessId, Ledger>,
     /// For each snapshot and each process: the ledger of the process at the time when the snapshot
     /// recorded the process.
-    cuts: BTreeMap<Snapshot, BTreeMap<ProcessId, Ledger>>,
+    cuts: BTreeMap<SnapshotId, BTreeMap<ProcessId, Ledger>>,
 }
 
 /// Tokens that a process has exchanged with its peers. For each peer, `given` is the number of
@@ -54,7 +54,7 @@ impl ConsistentCut {
     fn on_recorded(
         &mut self,
         at: ProcessId,
-        snapshot: Snapshot,
+        snapshot: SnapshotId,
         tokens: u64,
     ) -> Result<(), String> {
         let ledger = self.ledgers.entry(at).or_default().clone();
@@ -72,7 +72,7 @@ impl ConsistentCut {
     /// contradict each other.
     fn channel(
         &self,
-        snapshot: Snapshot,
+        snapshot: SnapshotId,
         (from, to): (ProcessId, ProcessId),
         tokens: u64,
     ) -> Result<(), String> {
@@ -144,7 +144,7 @@ mod tests {
     use super::*;
     use crate::monitors::testing::holds_for_events;
 
-    const SNAPSHOT: Snapshot = Snapshot { by: ProcessId(0), number: 1 };
+    const SNAPSHOT: SnapshotId = SnapshotId { by: ProcessId(0), number: 1 };
 
     fn recorded(tokens: u64) -> Event {
         Event::Recorded { snapshot: SNAPSHOT, tokens }

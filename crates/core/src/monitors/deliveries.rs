@@ -7,12 +7,12 @@ use alloc::vec::Vec;
 use crate::monitor::{Monitor, MonitorResult, Observation, violated};
 use crate::process::ProcessId;
 use crate::property::Property;
-use crate::service::broadcast::{Command, Event, Item};
+use crate::service::broadcast::{Command, Event, ItemId};
 
 /// Monitor of repeated deliveries: no process delivers an item twice, even if it crashes in
 /// between.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct DeliveredOnce(BTreeSet<(ProcessId, Item)>);
+pub struct DeliveredOnce(BTreeSet<(ProcessId, ItemId)>);
 
 impl Monitor<Command, Event> for DeliveredOnce {
     fn property(&self) -> Property {
@@ -32,7 +32,7 @@ impl Monitor<Command, Event> for DeliveredOnce {
 /// Monitor of the origin of items. If a process delivers an item, the process that the item names
 /// as its sender must have broadcast this item before.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct NoCreation(BTreeSet<Item>);
+pub struct NoCreation(BTreeSet<ItemId>);
 
 impl Monitor<Command, Event> for NoCreation {
     fn property(&self) -> Property {
@@ -42,7 +42,7 @@ impl Monitor<Command, Event> for NoCreation {
     fn observe(&mut self, at: ProcessId, seen: Observation<'_, Command, Event>) -> MonitorResult {
         match seen {
             Observation::Command { command: Command::Broadcast { number }, .. } => {
-                self.0.insert(Item { from: at, number: *number });
+                self.0.insert(ItemId { from: at, number: *number });
             }
             Observation::Event(Event::Delivered { item }) if !self.0.contains(item) => {
                 return violated(at, format!("{at} delivers {item}, which was never broadcast"));
@@ -61,7 +61,7 @@ pub struct AllDeliver {
     uniform: bool,
     /// Processes that were up at the start and have not crashed since.
     correct: BTreeSet<ProcessId>,
-    delivered: BTreeMap<Item, BTreeSet<ProcessId>>,
+    delivered: BTreeMap<ItemId, BTreeSet<ProcessId>>,
 }
 
 impl AllDeliver {
@@ -98,7 +98,7 @@ impl Monitor<Command, Event> for AllDeliver {
         Ok(())
     }
 
-    fn at_end(&self) -> MonitorResult {
+    fn check_final_state(&self) -> MonitorResult {
         for (item, by) in &self.delivered {
             let counts = |one: &&ProcessId| self.uniform || self.correct.contains(one);
             let Some(one) = by.iter().find(counts) else { continue };
@@ -113,7 +113,7 @@ impl Monitor<Command, Event> for AllDeliver {
 /// Monitor of the order of deliveries: any two processes deliver their common items in the same
 /// order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct TotalOrder(BTreeMap<ProcessId, Vec<Item>>);
+pub struct TotalOrder(BTreeMap<ProcessId, Vec<ItemId>>);
 
 impl Monitor<Command, Event> for TotalOrder {
     fn property(&self) -> Property {
@@ -143,8 +143,8 @@ mod tests {
     const ONE: ProcessId = ProcessId(0);
     const TWO: ProcessId = ProcessId(1);
 
-    fn item(number: u64) -> Item {
-        Item { from: ONE, number }
+    fn item(number: u64) -> ItemId {
+        ItemId { from: ONE, number }
     }
 
     fn deliver<M: Monitor<Command, Event>>(
@@ -174,13 +174,13 @@ mod tests {
             let plain = AllDeliver::new(2, &[]);
             let mut monitor = if uniform { plain.requiring_uniform_agreement() } else { plain };
             assert_eq!(deliver(&mut monitor, ONE, 1), Ok(()));
-            assert!(monitor.at_end().is_err(), "P2 lacks it");
+            assert!(monitor.check_final_state().is_err(), "P2 lacks it");
             assert_eq!(monitor.observe(ONE, Observation::Crashed), Ok(()));
-            assert_eq!(monitor.at_end().is_err(), uniform);
+            assert_eq!(monitor.check_final_state().is_err(), uniform);
             assert_eq!(deliver(&mut monitor, TWO, 1), Ok(()));
-            assert_eq!(monitor.at_end(), Ok(()));
+            assert_eq!(monitor.check_final_state(), Ok(()));
         }
-        assert_eq!(AllDeliver::new(2, &[TWO]).at_end(), Ok(()));
+        assert_eq!(AllDeliver::new(2, &[TWO]).check_final_state(), Ok(()));
     }
 
     #[test]

@@ -41,7 +41,7 @@ impl Monitor<mutex::Command, mutex::Event> for Fencing {
         self.highest.map(|fence| fence.0)
     }
 
-    fn shift_timestamps(&mut self, by: u64) {
+    fn lower_timestamps(&mut self, by: u64) {
         if let Some(fence) = &mut self.highest {
             fence.0 -= by;
         }

@@ -98,7 +98,7 @@ impl Monitor<election::Command, election::Event> for LeaderAgreement {
         Ok(())
     }
 
-    fn at_end(&self) -> MonitorResult {
+    fn check_final_state(&self) -> MonitorResult {
         let mut believers = self.beliefs.iter().filter_map(|(process, belief)| {
             belief.leader.map(|(term, leader)| (*process, term, leader))
         });
@@ -132,11 +132,11 @@ mod tests {
             monitor.observe(follower, Observation::Event(&elected)).expect("no violation");
             monitor
         };
-        assert_eq!(believed(LeaderAgreement::new()).at_end(), Ok(()));
+        assert_eq!(believed(LeaderAgreement::new()).check_final_state(), Ok(()));
         let mut monitor = believed(LeaderAgreement::new().with_initially_down(&[leader]));
-        let message = monitor.at_end().expect_err("the leader is down").message;
+        let message = monitor.check_final_state().expect_err("the leader is down").message;
         assert_eq!(message, "in the end all believe in P1, which has crashed");
         monitor.observe(leader, Observation::Recovered).expect("no violation");
-        assert_eq!(monitor.at_end(), Ok(()));
+        assert_eq!(monitor.check_final_state(), Ok(()));
     }
 }

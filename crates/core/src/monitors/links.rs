@@ -52,7 +52,7 @@ impl LinksOnly {
     pub fn has_link(&self, from: ProcessId, to: ProcessId) -> bool {
         match &self.graph {
             Some(graph) => graph.has_edge(from, to),
-            None => self.topology.has_link(self.size, from, to),
+            None => self.topology.may_have_link(self.size, from, to),
         }
     }
 }

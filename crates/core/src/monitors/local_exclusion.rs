@@ -10,14 +10,14 @@ use crate::process::ProcessId;
 use crate::process_set::ProcessSet;
 use crate::property::Property;
 use crate::service::mutex;
-use crate::shared_config::SharedConfig;
+use crate::shared_config::UncomparedConfig;
 
 /// Monitor of mutual exclusion between neighbours: two neighbours in the conflict graph are never
 /// inside the critical section at the same time. A crash removes a process from the critical
 /// section.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct LocalMutualExclusion {
-    conflicts: SharedConfig<Graph>,
+    conflicts: UncomparedConfig<Graph>,
     inside: ProcessSet,
 }
 

@@ -88,7 +88,7 @@ impl Monitor<mutex::Command, mutex::Event> for MessageBudget {
         Ok(())
     }
 
-    fn at_end(&self) -> MonitorResult {
+    fn check_final_state(&self) -> MonitorResult {
         if !self.exact || self.credit == 0 || !self.marked.is_empty() {
             return Ok(());
         }
@@ -152,7 +152,8 @@ mod tests {
     #[test]
     fn reports_missing_messages_only_when_idle() {
         let ends = |message_budget: &MessageBudget| {
-            Monitor::<mutex::Command, mutex::Event>::at_end(message_budget).map_err(|it| it.message)
+            Monitor::<mutex::Command, mutex::Event>::check_final_state(message_budget)
+                .map_err(|it| it.message)
         };
         let mut message_budget = lock(1, 1);
         message_budget.observe(ProcessId(0), ENTER).expect("nothing was sent");

@@ -11,7 +11,7 @@ use crate::process::ProcessId;
 use crate::process_set::ProcessSet;
 use crate::property::Property;
 use crate::service::spanning_tree::{Command, Event};
-use crate::shared_config::SharedConfig;
+use crate::shared_config::UncomparedConfig;
 
 /// Monitor of a spanning tree: the edges that the processes report are exactly those of the minimum
 /// spanning tree. Edges of equal weight are ordered by the processes that they join, so this tree
@@ -22,7 +22,7 @@ use crate::shared_config::SharedConfig;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MinimumTree {
     /// Neighbours of each process in the minimum spanning tree; empty if the graph is not known.
-    tree: SharedConfig<Vec<ProcessSet>>,
+    tree: UncomparedConfig<Vec<ProcessSet>>,
     /// Reports that the monitor has observed, in ascending order of the processes. Each report
     /// contains a process, and the neighbours that this process has in the tree according to its
     /// own report.
@@ -33,14 +33,14 @@ impl MinimumTree {
     /// Creates the monitor for a connected graph, in its initial state: no process has reported its
     /// edges.
     pub fn for_graph(graph: &Graph) -> Self {
-        MinimumTree { tree: SharedConfig::new(minimum_tree(graph)), ..MinimumTree::default() }
+        MinimumTree { tree: UncomparedConfig::new(minimum_tree(graph)), ..MinimumTree::default() }
     }
 }
 
 /// The initial state of the monitor for an unknown graph: no process has reported its edges.
 impl Default for MinimumTree {
     fn default() -> Self {
-        MinimumTree { tree: SharedConfig::new(Vec::new()), named: Vec::new() }
+        MinimumTree { tree: UncomparedConfig::new(Vec::new()), named: Vec::new() }
     }
 }
 

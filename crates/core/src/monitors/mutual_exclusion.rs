@@ -13,7 +13,7 @@ use crate::service::mutex;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MutualExclusion {
     inside: ProcessSet,
-    /// Property that the monitor judges, for example [`Property::AtMost`] with its *k*. In
+    /// Property that the monitor judges, for example [`Property::KExclusion`] with its *k*. In
     /// [`Property::MutualExclusionStrict`], a process that crashes inside the critical section
     /// stays inside. In all other properties, a crash removes the process from the critical
     /// section.
@@ -30,12 +30,12 @@ impl MutualExclusion {
     /// Creates a monitor that allows at most `most` live processes inside the critical section, as
     /// a k-mutex does.
     pub fn at_most(most: u32) -> Self {
-        MutualExclusion::of(Property::AtMost(most))
+        MutualExclusion::of(Property::KExclusion(most))
     }
 
     /// Creates a monitor that allows at most one process inside the critical section. A process
     /// that crashes inside the critical section stays inside until it recovers.
-    pub fn strict() -> Self {
+    pub fn counting_crashed() -> Self {
         MutualExclusion::of(Property::MutualExclusionStrict)
     }
 
@@ -50,7 +50,7 @@ impl MutualExclusion {
 
     fn entered(&mut self, at: ProcessId) -> MonitorResult {
         let most = match self.property {
-            Property::AtMost(most) => most,
+            Property::KExclusion(most) => most,
             _ => 1,
         };
         self.inside.insert(at);

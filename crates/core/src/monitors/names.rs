@@ -34,21 +34,21 @@ impl Monitor<Command, Event> for UniqueNames {
 /// Monitor of the size of new names: they are between 1 and N + t. N is the size of the group, and
 /// t is the number of tolerated crashes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct SmallNames {
+pub struct NamesInRange {
     largest: u32,
 }
 
-impl SmallNames {
+impl NamesInRange {
     /// Creates the monitor for a group of `size` processes. The size determines the largest
     /// permitted name.
     pub const fn new(size: u32) -> Self {
-        SmallNames { largest: largest_name(size) }
+        NamesInRange { largest: largest_name(size) }
     }
 }
 
-impl Monitor<Command, Event> for SmallNames {
+impl Monitor<Command, Event> for NamesInRange {
     fn property(&self) -> Property {
-        Property::SmallNames
+        Property::NamesInRange
     }
 
     fn observe(&mut self, at: ProcessId, seen: Observation<'_, Command, Event>) -> MonitorResult {
@@ -80,7 +80,7 @@ mod tests {
         for (size, name, is_right) in [(3, 4, true), (3, 5, false), (3, 0, false), (5, 7, true)] {
             let events = [(0, Event::Named { name })];
             assert_eq!(
-                holds_for_events(SmallNames::new(size), &events),
+                holds_for_events(NamesInRange::new(size), &events),
                 is_right,
                 "{name} of {size}"
             );

@@ -20,7 +20,7 @@ pub struct ExactlyOnceInOrder {
 
 impl Monitor<stream::Command, stream::Event> for ExactlyOnceInOrder {
     fn property(&self) -> Property {
-        Property::NoLoss
+        Property::ExactlyOnceInOrder
     }
 
     fn observe(
@@ -48,7 +48,7 @@ impl Monitor<stream::Command, stream::Event> for ExactlyOnceInOrder {
         Ok(())
     }
 
-    fn at_end(&self) -> MonitorResult {
+    fn check_final_state(&self) -> MonitorResult {
         let missing = self.links.iter().find(|(_, (sent, received))| sent != received);
         let Some(((from, to), (sent, received))) = missing else { return Ok(()) };
         violated(*to, format!("{from} sent {sent} items to {to}, which got {received}"))

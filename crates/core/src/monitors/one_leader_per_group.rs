@@ -56,7 +56,7 @@ impl Monitor<election::Command, election::Event> for OneLeaderPerGroup {
         Ok(())
     }
 
-    fn at_end(&self) -> MonitorResult {
+    fn check_final_state(&self) -> MonitorResult {
         let left = |(_, term): &(&ProcessId, &Term)| self.beliefs.get(&term.leader) != Some(*term);
         let Some((at, term)) = self.beliefs.iter().find(left) else { return Ok(()) };
         let (at, leader) = (*at, term.leader);
@@ -81,9 +81,9 @@ mod tests {
         for process in [FIRST, SECOND] {
             monitor.observe(process, Observation::Event(&elected(1, process))).unwrap();
         }
-        assert_eq!(monitor.at_end(), Ok(()));
+        assert_eq!(monitor.check_final_state(), Ok(()));
         monitor.observe(FIRST, Observation::Event(&elected(1, SECOND))).unwrap();
-        assert_eq!(monitor.at_end(), Ok(()));
+        assert_eq!(monitor.check_final_state(), Ok(()));
     }
 
     #[test]
@@ -100,11 +100,11 @@ mod tests {
         monitor.observe(FIRST, Observation::Event(&elected(1, FIRST))).unwrap();
         monitor.observe(SECOND, Observation::Event(&elected(1, FIRST))).unwrap();
         monitor.observe(FIRST, Observation::Event(&elected(2, FIRST))).unwrap();
-        assert_eq!(monitor.at_end().unwrap_err().at, SECOND);
+        assert_eq!(monitor.check_final_state().unwrap_err().at, SECOND);
         let mut crashed = OneLeaderPerGroup::new();
         crashed.observe(FIRST, Observation::Event(&elected(1, FIRST))).unwrap();
         crashed.observe(SECOND, Observation::Event(&elected(1, FIRST))).unwrap();
         crashed.observe(FIRST, Observation::Crashed).unwrap();
-        assert_eq!(crashed.at_end().unwrap_err().at, SECOND);
+        assert_eq!(crashed.check_final_state().unwrap_err().at, SECOND);
     }
 }

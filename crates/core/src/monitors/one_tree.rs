@@ -6,7 +6,7 @@ use alloc::format;
 use crate::monitor::{Monitor, MonitorResult, Observation, violated};
 use crate::process::ProcessId;
 use crate::property::Property;
-use crate::service::leader_tree::{Command, Event, Wave};
+use crate::service::leader_tree::{Command, Event, WaveId};
 
 /// Monitor of waves: each wave builds a tree with one root. Each other process joins the tree once,
 /// through a process that has already joined. Hence there is no cycle, and each process has a path
@@ -14,7 +14,7 @@ use crate::service::leader_tree::{Command, Event, Wave};
 /// crash, the root may report a smaller size.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct OneTreePerWave {
-    joined: BTreeMap<Wave, BTreeSet<ProcessId>>,
+    joined: BTreeMap<WaveId, BTreeSet<ProcessId>>,
     crashed: bool,
 }
 
@@ -73,7 +73,7 @@ mod tests {
 
     #[test]
     fn detects_malformed_tree() {
-        let wave = Wave { term: Term { number: 1, leader: ProcessId(0) }, number: 1 };
+        let wave = WaveId { term: Term { number: 1, leader: ProcessId(0) }, number: 1 };
         let joined = |parent: Option<u32>| Event::Joined { wave, parent: parent.map(ProcessId) };
         let completed = |size| Event::Completed { wave, size };
         for (events, is_right) in [

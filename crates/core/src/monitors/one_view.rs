@@ -14,14 +14,14 @@ use crate::service::membership::{Command, Event, View};
 /// every view that it installs. The numbers of the views that a process reports increase until it
 /// crashes and recovers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct OneView {
+pub struct ViewAgreement {
     /// Members of each reported view, by the number of the view.
     members: BTreeMap<u64, ProcessSet>,
     /// Number of the last view that each process has reported since its last recovery.
     newest: BTreeMap<ProcessId, u64>,
 }
 
-impl OneView {
+impl ViewAgreement {
     /// Judges the report of `view` by the process `at`. `belongs` is true if `at` reports that it
     /// has installed the view, and false if the view has removed `at`.
     fn on_told(&mut self, at: ProcessId, view: &View, belongs: bool) -> Result<(), String> {
@@ -43,9 +43,9 @@ impl OneView {
     }
 }
 
-impl Monitor<Command, Event> for OneView {
+impl Monitor<Command, Event> for ViewAgreement {
     fn property(&self) -> Property {
-        Property::OneView
+        Property::ViewAgreement
     }
 
     fn observe(&mut self, at: ProcessId, seen: Observation<'_, Command, Event>) -> MonitorResult {
@@ -86,7 +86,7 @@ mod tests {
             (vec![(1, removed(2, &[0, 1]))], false),
             (vec![(0, installed(2, &[0])), (0, installed(1, &[0, 1]))], false),
         ] {
-            assert_eq!(holds_for_events(OneView::default(), &events), is_right, "{events:?}");
+            assert_eq!(holds_for_events(ViewAgreement::default(), &events), is_right, "{events:?}");
         }
     }
 }

@@ -8,17 +8,17 @@ use crate::service::{election, mutex, mutex_and_election, with_election};
 /// A monitor of mutual exclusion, applied to a service that combines a lock and an election. The
 /// monitor ignores the commands and events of the election.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct OnMutex<M>(pub M);
+pub struct MutexProjection<M>(pub M);
 
 /// A monitor of elections, applied to a service that combines a lock and an election. The monitor
 /// ignores the commands and events of the lock.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct OnElection<M>(pub M);
+pub struct ElectionProjection<M>(pub M);
 
 /// A monitor of an application that is combined with a leader election. The monitor ignores the
 /// commands and events of the election.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct OnApplication<M>(pub M);
+pub struct ApplicationProjection<M>(pub M);
 
 /// Implements [`Monitor`] for an adapter of a service that consists of two parts. The adapter
 /// passes the commands and events of one part to its monitor, and ignores those of the other part.
@@ -51,8 +51,8 @@ macro_rules! on_half {
                 self.0.observe(at, seen)
             }
 
-            fn at_end(&self) -> MonitorResult {
-                self.0.at_end()
+            fn check_final_state(&self) -> MonitorResult {
+                self.0.check_final_state()
             }
 
             fn measure(&self) -> u64 {
@@ -63,16 +63,16 @@ macro_rules! on_half {
                 self.0.smallest_timestamp()
             }
 
-            fn shift_timestamps(&mut self, by: u64) {
-                self.0.shift_timestamps(by);
+            fn lower_timestamps(&mut self, by: u64) {
+                self.0.lower_timestamps(by);
             }
         }
     };
 }
 
-on_half!(OnMutex<M> reads Mutex, mutex::Command, mutex::Event,
+on_half!(MutexProjection<M> reads Mutex, mutex::Command, mutex::Event,
     of mutex_and_election, mutex_and_election::Command, mutex_and_election::Event);
-on_half!(OnElection<M> reads Election, election::Command, election::Event,
+on_half!(ElectionProjection<M> reads Election, election::Command, election::Event,
     of mutex_and_election, mutex_and_election::Command, mutex_and_election::Event);
-on_half!(OnApplication<M, C, E> reads Application, C, E,
+on_half!(ApplicationProjection<M, C, E> reads Application, C, E,
     of with_election, with_election::Command<C>, with_election::Event<E>);

@@ -12,15 +12,15 @@ use crate::service::termination::{Command, Event};
 /// computation is in progress or in flight. Only work creates work, so the computation has then
 /// ended for good.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Quiescence {
+pub struct NoFalseTermination {
     /// For each initiator of a computation: the number of work items that are in progress or in
     /// flight.
     open: BTreeMap<ProcessId, u64>,
 }
 
-impl Monitor<Command, Event> for Quiescence {
+impl Monitor<Command, Event> for NoFalseTermination {
     fn property(&self) -> Property {
-        Property::Quiescence
+        Property::NoFalseTermination
     }
 
     fn observe(&mut self, at: ProcessId, seen: Observation<'_, Command, Event>) -> MonitorResult {
@@ -69,7 +69,7 @@ mod tests {
             (vec![(one, done(other, 0)), (other, Event::Terminated)], true),
             (vec![(one, done(other, 0)), (one, Event::Terminated)], false),
         ] {
-            let mut monitor = Quiescence::default();
+            let mut monitor = NoFalseTermination::default();
             for at in [one, other] {
                 let command = &Command::Compute { generations: 2 };
                 monitor.observe(at, Observation::Command { command, clock: None }).unwrap();

@@ -13,7 +13,7 @@ use crate::service::mutex;
 /// request is served first.
 ///
 /// The monitor compares the vector clocks of the requests, which the engine provides. For
-/// [`Property::Order`], the clocks follow only the messages of the lock. For
+/// [`Property::FirstComeFirstServed`], the clocks follow only the messages of the lock. For
 /// [`Property::OrderWithMessages`], they also follow the messages of the application. Without
 /// clocks, the property is never violated.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -23,14 +23,15 @@ pub struct RequestOrder {
 }
 
 impl RequestOrder {
-    /// Creates the monitor of [`Property::Order`] in its initial state: no request has been seen.
+    /// Creates the monitor of [`Property::FirstComeFirstServed`] in its initial state: no request
+    /// has been seen.
     pub fn new() -> Self {
         RequestOrder::default()
     }
 
     /// Creates the monitor of [`Property::OrderWithMessages`] in its initial state. The vector
     /// clocks of the engine must include the messages of the application.
-    pub fn with_messages() -> Self {
+    pub fn with_application_messages() -> Self {
         RequestOrder { with_messages: true, ..RequestOrder::new() }
     }
 
@@ -51,7 +52,11 @@ impl RequestOrder {
 
 impl Monitor<mutex::Command, mutex::Event> for RequestOrder {
     fn property(&self) -> Property {
-        if self.with_messages { Property::OrderWithMessages } else { Property::Order }
+        if self.with_messages {
+            Property::OrderWithMessages
+        } else {
+            Property::FirstComeFirstServed
+        }
     }
 
     fn observe(&mut self, at: ProcessId, seen: MutexObservation<'_>) -> MonitorResult {

@@ -19,7 +19,7 @@ pub struct OneHolder(Allocation);
 /// A deadlock lasts until one of its processes is aborted. Therefore the monitor only examines the
 /// state at the time of the abort: a deadlock that was detected earlier still exists.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct NoPhantom(Allocation);
+pub struct NoPhantomDeadlock(Allocation);
 
 /// Resources that each process holds, and the resource for which each process waits. The monitor
 /// derives both from commands and events.
@@ -101,9 +101,9 @@ impl Monitor<Command, Event> for OneHolder {
     }
 }
 
-impl Monitor<Command, Event> for NoPhantom {
+impl Monitor<Command, Event> for NoPhantomDeadlock {
     fn property(&self) -> Property {
-        Property::NoPhantom
+        Property::NoPhantomDeadlock
     }
 
     fn observe(&mut self, at: ProcessId, seen: Observation<'_, Command, Event>) -> MonitorResult {
@@ -181,15 +181,15 @@ mod tests {
             (&[(2, requests(1)), (2, ABORTED)], false),
             (&[(1, ABORTED), (0, acquires(2)), (1, requests(2)), (1, ABORTED)], false),
         ] {
-            assert_eq!(holds(NoPhantom::default(), &[&DEADLOCK, more].concat()), is_right);
+            assert_eq!(holds(NoPhantomDeadlock::default(), &[&DEADLOCK, more].concat()), is_right);
         }
-        assert!(!holds(NoPhantom::default(), &[(0, requests(1)), (0, ABORTED)]));
+        assert!(!holds(NoPhantomDeadlock::default(), &[(0, requests(1)), (0, ABORTED)]));
     }
 
     #[test]
     fn a_released_resource_closes_no_cycle() {
         let more = [(0, acquires(2)), (0, releases(1)), (0, requests(3)), (1, ABORTED)];
-        assert!(!holds(NoPhantom::default(), &[&DEADLOCK[..], &more].concat()));
+        assert!(!holds(NoPhantomDeadlock::default(), &[&DEADLOCK[..], &more].concat()));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use crate::monitor::{Monitor, MonitorResult, Observation, violated};
 use crate::process::ProcessId;
 use crate::process_set::ProcessSet;
 use crate::property::Property;
-use crate::protocol::Verdict;
+use crate::protocol::PeerVerdict;
 use crate::service::detector::{Command, Event};
 
 /// Strong accuracy of a failure detector: no process is suspected before it crashes, or after it
@@ -35,7 +35,7 @@ impl Monitor<Command, Event> for StrongAccuracy {
 
     fn observe(&mut self, at: ProcessId, seen: Observation<'_, Command, Event>) -> MonitorResult {
         match seen {
-            Observation::Event(Event { peer, verdict: Verdict::Suspect })
+            Observation::Event(Event { peer, verdict: PeerVerdict::Suspect })
                 if !self.down.contains(*peer) =>
             {
                 return violated(at, format!("{at} suspects {peer}, which is up"));
@@ -79,8 +79,8 @@ impl Monitor<Command, Event> for StrongCompleteness {
         let suspected = &mut self.suspected[at.index()];
         match seen {
             Observation::Event(Event { peer, verdict }) => match verdict {
-                Verdict::Suspect => drop(suspected.insert(*peer)),
-                Verdict::Trust => drop(suspected.remove(*peer)),
+                PeerVerdict::Suspect => drop(suspected.insert(*peer)),
+                PeerVerdict::Trust => drop(suspected.remove(*peer)),
             },
             Observation::Crashed => {
                 suspected.clear();
@@ -92,7 +92,7 @@ impl Monitor<Command, Event> for StrongCompleteness {
         Ok(())
     }
 
-    fn at_end(&self) -> MonitorResult {
+    fn check_final_state(&self) -> MonitorResult {
         for (place, suspected) in self.suspected.iter().enumerate() {
             let at = ProcessId::from_index(place);
             if !self.down.contains(at) && !self.down.is_subset(suspected) {

@@ -19,7 +19,7 @@ pub struct OneLeaderAtEnd {
 
 impl Monitor<election::Command, election::Event> for OneLeaderAtEnd {
     fn property(&self) -> Property {
-        Property::Uniqueness
+        Property::OneLeaderAtEnd
     }
 
     fn observe(&mut self, at: ProcessId, seen: ElectionObservation<'_>) -> MonitorResult {
@@ -41,7 +41,7 @@ impl Monitor<election::Command, election::Event> for OneLeaderAtEnd {
         Ok(())
     }
 
-    fn at_end(&self) -> MonitorResult {
+    fn check_final_state(&self) -> MonitorResult {
         let mut leaders = self.leaders.iter();
         match (leaders.next(), leaders.next()) {
             (Some(first), Some(second)) => {

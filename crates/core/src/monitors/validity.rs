@@ -59,7 +59,7 @@ impl BestRankLeads {
     }
 
     fn rank(&self, process: ProcessId) -> Option<Rank> {
-        let id = || Rank::from_id(process.number());
+        let id = || Rank::from_id(process.display_number());
         if self.ranks.is_empty() { Some(id()) } else { self.ranks.get(process.index()).copied() }
     }
 
@@ -99,7 +99,7 @@ impl Monitor<election::Command, election::Event> for BestRankLeads {
         Ok(())
     }
 
-    fn at_end(&self) -> MonitorResult {
+    fn check_final_state(&self) -> MonitorResult {
         let Some(rightful) = self.rightful() else { return Ok(()) };
         for (place, belief) in self.beliefs.iter().enumerate() {
             // If another process has the same rank as `rightful`, either may be the leader.

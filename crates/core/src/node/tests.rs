@@ -81,7 +81,7 @@ fn save_covers_exactly_steps_queued_before() {
     node.finish_save(second);
     assert_eq!(released(&mut node), [0, 5]);
     assert!(!node.has_pending_effects());
-    assert_eq!(node.last_written_state(), Some(&(0, vec![1, 2, 3, 4, 5])));
+    assert_eq!(node.latest_save_state(), Some(&(0, vec![1, 2, 3, 4, 5])));
 }
 
 #[test]
@@ -152,7 +152,7 @@ fn independent_messages_leave_before_save() {
         let is_question = message == TestMessage::Question(2);
         let mut step = node.step(Input::Command(message));
         let early: Vec<_> =
-            step.take_early_messages(|_| true).map(|(_, message)| message).collect();
+            step.take_messages_before_save(|_| true).map(|(_, message)| message).collect();
         assert_eq!(early, [TestMessage::Question(2)][usize::from(!is_question)..]);
         step.queue_effects();
     }
@@ -257,11 +257,11 @@ fn deferred_change_delays_no_effects() {
     let saving = node.begin_save().expect("something to save");
     assert_eq!(saving.change(), &(0, 3, vec![4]));
     node.finish_save(saving);
-    assert_eq!(node.last_written_state(), Some(&(0, 0, vec![1, 2, 3, 4])));
-    assert_eq!(node.replacement_state(), None, "the other whole is to replace what there is");
+    assert_eq!(node.latest_save_state(), Some(&(0, 0, vec![1, 2, 3, 4])));
+    assert_eq!(node.full_saved_state(), None, "the other whole is to replace what there is");
     node.finish_rewrite();
-    assert_eq!(node.last_written_state(), Some(&(1, 1, vec![2, 3, 4])));
-    assert_eq!(node.replacement_state(), node.last_written_state());
+    assert_eq!(node.latest_save_state(), Some(&(1, 1, vec![2, 3, 4])));
+    assert_eq!(node.full_saved_state(), node.latest_save_state());
     assert!(!node.needs_rewrite());
 }
 

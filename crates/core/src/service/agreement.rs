@@ -73,9 +73,9 @@ macro_rules! services {
 
             /// Returns true for an agreement service whose users use something for a time, such as
             /// a resource.
-            pub const fn has_timed_use(self) -> bool {
+            pub const fn has_hold_time(self) -> bool {
                 match self {
-                    $(Service::$Service => <$service::User as ServiceUser>::HAS_TIMED_USE,)+
+                    $(Service::$Service => <$service::User as ServiceUser>::HAS_HOLD_TIME,)+
                     _ => false,
                 }
             }
@@ -316,11 +316,11 @@ impl Users {
     pub fn waiting_processes(&self, is_up: impl Fn(ProcessId) -> bool) -> Vec<ProcessId> {
         let up = || (0..self.users.len()).map(ProcessId::from_index).filter(|at| is_up(*at));
         let state = |at: ProcessId| self.users[at.index()].state();
-        let informed = up().any(|at| state(at) == UserState::Informed);
+        let informed = up().any(|at| state(at) == UserState::HasCommonResult);
         let waits = |at: &ProcessId| match state(*at) {
             UserState::Waiting => true,
-            UserState::Uninformed => informed,
-            UserState::Idle | UserState::Informed => false,
+            UserState::LacksCommonResult => informed,
+            UserState::Idle | UserState::HasCommonResult => false,
         };
         up().filter(waits).collect()
     }

@@ -8,14 +8,14 @@ use crate::process::ProcessId;
 /// Identifier of a broadcast item: the sender, and a number that the sender gave to the item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Item {
+pub struct ItemId {
     /// Process that broadcast the item.
     pub from: ProcessId,
     /// Number of the item. Each sender counts its items from 1.
     pub number: u64,
 }
 
-impl fmt::Display for Item {
+impl fmt::Display for ItemId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "item {} of {}", self.number, self.from)
     }
@@ -39,7 +39,7 @@ pub enum Event {
     /// This process delivers an item.
     Delivered {
         /// Item that was delivered.
-        item: Item,
+        item: ItemId,
     },
 }
 
@@ -88,7 +88,7 @@ impl ServiceUser for User {
 
     fn on_event(&mut self, event: &Event) {
         let Event::Delivered { item } = event;
-        self.is_waiting &= *item != Item { from: self.at, number: self.sent };
+        self.is_waiting &= *item != ItemId { from: self.at, number: self.sent };
     }
 
     /// Makes the user broadcast nothing more. A broadcast algorithm may lose its count of items in

@@ -7,14 +7,14 @@ use crate::service::Term;
 /// Identifier of a transaction: the term of its coordinator, and its number in this term.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Transaction {
+pub struct TransactionId {
     /// Term of the coordinator.
     pub term: Term,
     /// Number of the transaction, counted from 1 in each term.
     pub number: u64,
 }
 
-impl fmt::Display for Transaction {
+impl fmt::Display for TransactionId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "transaction {} of term {}", self.number, self.term)
     }
@@ -38,17 +38,17 @@ pub enum Event {
     /// This process voted yes and is uncertain until the decision.
     Prepared {
         /// Transaction that the vote belongs to.
-        transaction: Transaction,
+        transaction: TransactionId,
     },
     /// The transaction is committed, at this process and at all others.
     Committed {
         /// Transaction that is committed.
-        transaction: Transaction,
+        transaction: TransactionId,
     },
     /// The transaction is aborted, at this process and at all others.
     Aborted {
         /// Transaction that is aborted.
-        transaction: Transaction,
+        transaction: TransactionId,
     },
     /// No transaction was begun, because this process does not lead.
     Refused,

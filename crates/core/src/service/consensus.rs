@@ -59,7 +59,7 @@ impl ServiceUser for User {
     const IS_COLLECTIVE: bool = true;
 
     fn new(config: &UserModelConfig) -> Self {
-        let (value, proposes) = (config.at.number().into(), config.work_count > 0);
+        let (value, proposes) = (config.at.display_number().into(), config.work_count > 0);
         User { value, proposes, is_waiting: false, knows: false }
     }
 

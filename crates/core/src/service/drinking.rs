@@ -3,7 +3,7 @@
 
 use core::fmt;
 
-use super::session_user::{SessionRequestSequence, SessionUser};
+use super::session_user::{AcquireReleaseSequence, AcquireReleaseUser};
 use super::user::UserModelConfig;
 use crate::process::ProcessId;
 use crate::process_set::ProcessSet;
@@ -54,7 +54,7 @@ impl fmt::Display for Event {
 }
 
 /// Model of a drinking philosopher, a user of this service.
-pub type User = SessionUser<DrinkingRequestSequence>;
+pub type User = AcquireReleaseUser<DrinkingRequestSequence>;
 
 /// Requests that alternate between sessions with all bottles and sessions with only one bottle,
 /// which is shared with the process that has the next number. Processes with an even index begin
@@ -66,7 +66,7 @@ pub struct DrinkingRequestSequence {
     needs_all: bool,
 }
 
-impl SessionRequestSequence for DrinkingRequestSequence {
+impl AcquireReleaseSequence for DrinkingRequestSequence {
     type Command = Command;
     type Event = Event;
     const END: Command = Command::Quench;

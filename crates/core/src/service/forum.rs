@@ -3,7 +3,7 @@
 
 use core::fmt;
 
-use super::session_user::{SessionRequestSequence, SessionUser};
+use super::session_user::{AcquireReleaseSequence, AcquireReleaseUser};
 use super::user::UserModelConfig;
 
 /// Command of the local user to group mutual exclusion.
@@ -52,7 +52,7 @@ impl fmt::Display for Event {
 }
 
 /// Model of a user who attends forums.
-pub type User = SessionUser<ForumRequestSequence>;
+pub type User = AcquireReleaseUser<ForumRequestSequence>;
 
 /// Requests that alternate between the forums 1 and 2. The first half of the processes begins with
 /// forum 1, and the second half with forum 2.
@@ -61,7 +61,7 @@ pub struct ForumRequestSequence {
     forum: u64,
 }
 
-impl SessionRequestSequence for ForumRequestSequence {
+impl AcquireReleaseSequence for ForumRequestSequence {
     type Command = Command;
     type Event = Event;
     const END: Command = Command::Depart;

@@ -6,7 +6,7 @@ use crate::service::Term;
 /// Identifier of a wave that spreads from a root. Each wave builds its own tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Wave {
+pub struct WaveId {
     /// Term of the root.
     pub term: Term,
     /// Number of the wave, counted from 1 in each term.
@@ -28,14 +28,14 @@ pub enum Event {
     /// This process joined the tree.
     Joined {
         /// Wave that builds the tree.
-        wave: Wave,
+        wave: WaveId,
         /// Parent in the tree; `None` at the root.
         parent: Option<ProcessId>,
     },
     /// All reachable processes are in the tree. Only the root receives this event.
     Completed {
         /// Wave that built the tree.
-        wave: Wave,
+        wave: WaveId,
         /// Number of processes in the tree.
         size: u32,
     },

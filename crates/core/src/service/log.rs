@@ -170,7 +170,7 @@ pub enum Event {
         /// Ticket of the command that this event answers.
         ticket: u64,
         /// Reason for declining the command.
-        reason: Reason,
+        reason: DeclineReason,
         /// Leader, as far as this process knows; `None` if this process knows no leader.
         leader: Option<ProcessId>,
     },
@@ -233,7 +233,7 @@ pub enum Event {
 /// Reason for declining a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub enum Reason {
+pub enum DeclineReason {
     /// This process does not lead.
     NotLeading,
     /// The process was leader when it received the command, and was deposed before it could answer.
@@ -316,18 +316,18 @@ impl Event {
     }
 }
 
-impl fmt::Display for Reason {
+impl fmt::Display for DeclineReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Reason::NotLeading => "it does not lead",
-            Reason::Deposed => "it was deposed",
-            Reason::Full => "it has too many uncommitted entries",
-            Reason::HandingOver => "it is transferring leadership",
-            Reason::NotTaken => "no process took the lead",
-            Reason::NotThere => "that index is not committed here, or was given before",
-            Reason::Changing => "another change is under way",
-            Reason::NotCaughtUp => "a new voter lacks too many entries",
-            Reason::NoGroup => "the members are not a valid group",
+            DeclineReason::NotLeading => "it does not lead",
+            DeclineReason::Deposed => "it was deposed",
+            DeclineReason::Full => "it has too many uncommitted entries",
+            DeclineReason::HandingOver => "it is transferring leadership",
+            DeclineReason::NotTaken => "no process took the lead",
+            DeclineReason::NotThere => "that index is not committed here, or was given before",
+            DeclineReason::Changing => "another change is under way",
+            DeclineReason::NotCaughtUp => "a new voter lacks too many entries",
+            DeclineReason::NoGroup => "the members are not a valid group",
         })
     }
 }

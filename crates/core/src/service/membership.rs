@@ -82,7 +82,7 @@ impl ServiceUser for User {
     type Event = Event;
 
     fn new(config: &UserModelConfig) -> Self {
-        let is_last = config.size > 1 && config.at.number() == config.size;
+        let is_last = config.size > 1 && config.at.display_number() == config.size;
         let remaining = if is_last { config.work_count } else { 0 };
         User { remaining, is_member: true, has_left: false, is_waiting: false }
     }

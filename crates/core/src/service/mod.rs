@@ -3,7 +3,7 @@
 
 use core::fmt;
 
-use crate::label::{Label, Labelled};
+use crate::label::{Labelled, MessageLabel};
 use crate::process::ProcessId;
 use crate::protocol::Protocol;
 
@@ -171,7 +171,7 @@ pub mod mutex_and_election {
 /// Failure detection: opinions about peers, which may be wrong and may be revoked.
 pub mod detector {
     use crate::process::ProcessId;
-    use crate::protocol::Verdict;
+    use crate::protocol::PeerVerdict;
 
     /// Command of the local user. A failure detector accepts no commands, so this type has no
     /// values.
@@ -185,7 +185,7 @@ pub mod detector {
         /// Peer that the failure detector suspects or trusts.
         pub peer: ProcessId,
         /// Latest verdict of the failure detector about the peer.
-        pub verdict: Verdict,
+        pub verdict: PeerVerdict,
     }
 }
 
@@ -246,7 +246,7 @@ pub struct Tagged<K, T> {
 }
 
 impl<K, T: Labelled> Labelled for Tagged<K, T> {
-    fn label(&self) -> Label {
+    fn label(&self) -> MessageLabel {
         self.inner.label()
     }
 }

@@ -14,7 +14,7 @@ use crate::process_set::ProcessSet;
 /// of the query. No two queries of one process have the same identifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Ticket {
+pub struct QueryId {
     /// Incarnation of the process that sent the query. After a crash the process may use the same
     /// number for another query.
     pub incarnation: u64,
@@ -42,7 +42,7 @@ pub enum Command {
         /// Process that sent the query.
         to: ProcessId,
         /// Ticket of the query.
-        ticket: Ticket,
+        ticket: QueryId,
         /// Content of the answer.
         reply: log::Payload,
     },
@@ -66,7 +66,7 @@ pub enum Event {
         /// Process that sent the query.
         by: ProcessId,
         /// Ticket that identifies the query at the process that sent it.
-        ticket: Ticket,
+        ticket: QueryId,
         /// Content of the query.
         query: log::Payload,
     },

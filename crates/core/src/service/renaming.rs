@@ -57,7 +57,7 @@ impl ServiceUser for User {
     const IS_COLLECTIVE: bool = true;
 
     fn new(config: &UserModelConfig) -> Self {
-        let helps = config.size > 2 && config.at.number() == config.size;
+        let helps = config.size > 2 && config.at.display_number() == config.size;
         User { wants: config.work_count > 0 && !helps, is_waiting: false }
     }
 

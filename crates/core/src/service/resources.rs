@@ -109,7 +109,7 @@ impl ServiceUser for User {
     type Command = Command;
     type Event = Event;
 
-    const HAS_TIMED_USE: bool = true;
+    const HAS_HOLD_TIME: bool = true;
 
     fn new(config: &UserModelConfig) -> Self {
         let resources = config.size.max(3);

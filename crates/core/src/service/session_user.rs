@@ -7,7 +7,7 @@ use core::hash::Hash;
 use super::user::{ServiceUser, UserModelConfig, UserState};
 
 /// The requests of one user for sessions of a service.
-pub trait SessionRequestSequence: Clone + fmt::Debug + Eq + Hash + Send + Sync + 'static {
+pub trait AcquireReleaseSequence: Clone + fmt::Debug + Eq + Hash + Send + Sync + 'static {
     /// Commands of the user.
     type Command: PartialEq;
     /// Events that the user receives.
@@ -21,7 +21,7 @@ pub trait SessionRequestSequence: Clone + fmt::Debug + Eq + Hash + Send + Sync +
     /// Returns the current request of the sequence.
     fn request(&self) -> Self::Command;
 
-    /// Moves to the next request of the sequence. [`SessionRequestSequence::request`] then returns
+    /// Moves to the next request of the sequence. [`AcquireReleaseSequence::request`] then returns
     /// this request.
     fn advance(&mut self);
 
@@ -31,7 +31,7 @@ pub trait SessionRequestSequence: Clone + fmt::Debug + Eq + Hash + Send + Sync +
 
 /// A user that requests sessions, one after the other.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct SessionUser<R> {
+pub struct AcquireReleaseUser<R> {
     requests: R,
     /// Number of sessions that the user has not requested yet.
     remaining: u32,
@@ -45,15 +45,15 @@ enum Position {
     Inside,
 }
 
-impl<R: SessionRequestSequence> ServiceUser for SessionUser<R> {
+impl<R: AcquireReleaseSequence> ServiceUser for AcquireReleaseUser<R> {
     type Command = R::Command;
     type Event = R::Event;
 
-    const HAS_TIMED_USE: bool = true;
+    const HAS_HOLD_TIME: bool = true;
 
     fn new(config: &UserModelConfig) -> Self {
         let requests = R::new(config);
-        SessionUser { requests, remaining: config.work_count, position: Position::Outside }
+        AcquireReleaseUser { requests, remaining: config.work_count, position: Position::Outside }
     }
 
     fn next_command(&self) -> Option<R::Command> {

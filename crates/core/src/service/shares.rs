@@ -7,7 +7,7 @@
 use core::fmt;
 
 use super::Fence;
-use super::session_user::{SessionRequestSequence, SessionUser};
+use super::session_user::{AcquireReleaseSequence, AcquireReleaseUser};
 use super::user::UserModelConfig;
 
 /// Share of a lock that a process requests or holds.
@@ -88,7 +88,7 @@ impl fmt::Display for Event {
 }
 
 /// Model of a user of a shared lock.
-pub type User = SessionUser<ShareRequestSequence>;
+pub type User = AcquireReleaseUser<ShareRequestSequence>;
 
 /// Requests of a user that alternates between a part of the lock and the whole lock. The user of
 /// the last process begins with the whole lock. All other users begin with a part.
@@ -97,7 +97,7 @@ pub struct ShareRequestSequence {
     share: LockShare,
 }
 
-impl SessionRequestSequence for ShareRequestSequence {
+impl AcquireReleaseSequence for ShareRequestSequence {
     type Command = Command;
     type Event = Event;
     const END: Command = Command::Unlock;

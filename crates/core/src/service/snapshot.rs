@@ -13,14 +13,14 @@ pub const INITIAL_TOKENS: u64 = 2;
 /// Identifier of a snapshot: the initiator, and a number that the initiator gave to the snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Snapshot {
+pub struct SnapshotId {
     /// Process that initiated the snapshot.
     pub by: ProcessId,
     /// Number of the snapshot. Each initiator counts its snapshots from 1.
     pub number: u64,
 }
 
-impl fmt::Display for Snapshot {
+impl fmt::Display for SnapshotId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "snapshot {} of {}", self.number, self.by)
     }
@@ -62,21 +62,21 @@ pub enum Event {
     /// The current state of this process was recorded for a snapshot.
     Recorded {
         /// Snapshot that contains the state.
-        snapshot: Snapshot,
+        snapshot: SnapshotId,
         /// Number of tokens that this process holds in the snapshot.
         tokens: u64,
     },
     /// The channels to this process were recorded for a snapshot.
     Closed {
         /// Snapshot that contains the channels.
-        snapshot: Snapshot,
+        snapshot: SnapshotId,
         /// For each other process: the number of tokens in flight from it to this process.
         channels: Vec<(ProcessId, u64)>,
     },
     /// The snapshot is complete. Only the initiator receives this event.
     Collected {
         /// Snapshot that is complete.
-        snapshot: Snapshot,
+        snapshot: SnapshotId,
         /// Number of tokens that all processes together hold in the snapshot.
         held: u64,
         /// Number of tokens that are in flight on all channels in the snapshot.

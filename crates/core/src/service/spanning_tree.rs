@@ -91,9 +91,9 @@ impl ServiceUser for User {
 
     fn state(&self) -> UserState {
         match self.phase {
-            Phase::Unaware => UserState::Uninformed,
+            Phase::Unaware => UserState::LacksCommonResult,
             Phase::Waiting => UserState::Waiting,
-            Phase::Informed => UserState::Informed,
+            Phase::Informed => UserState::HasCommonResult,
             Phase::Down => UserState::Idle,
         }
     }

@@ -14,12 +14,12 @@ pub enum UserState {
     /// The user has issued a command and waits for its result.
     Waiting,
     /// The user has received a result that all users must receive, such as the edges of a spanning
-    /// tree. As soon as one user is in this state, all users in the state [`UserState::Uninformed`]
-    /// wait for the result.
-    Informed,
+    /// tree. As soon as one user is in this state, all users in the state
+    /// [`UserState::LacksCommonResult`] wait for the result.
+    HasCommonResult,
     /// The user has not received a result that all users must receive. The user waits for this
-    /// result as soon as another user is in the state [`UserState::Informed`].
-    Uninformed,
+    /// result as soon as another user is in the state [`UserState::HasCommonResult`].
+    LacksCommonResult,
 }
 
 /// Parameters of a user model.
@@ -33,8 +33,9 @@ pub struct UserModelConfig {
     /// Number of processes.
     pub size: u32,
     /// Amount of work of the user, in a unit that the user model defines: commands, sessions or
-    /// rounds. If 0, the user issues no command. A model may issue fewer commands, for example if a
-    /// process proposes only once.
+    /// rounds. If 0, the user begins no work. A model may do less, for example if a process
+    /// proposes only once. Commands that answer a request of the service, such as a snapshot of a
+    /// log, do not count.
     pub work_count: u32,
 }
 
@@ -52,7 +53,7 @@ pub trait ServiceUser: Clone + fmt::Debug + Eq + Hash + Send + Sync + 'static {
 
     /// True if users use something for a time, such as a resource. False if
     /// [`is_using`](Self::is_using) never returns true.
-    const HAS_TIMED_USE: bool = false;
+    const HAS_HOLD_TIME: bool = false;
 
     /// Creates the user in its initial state: it has issued no command.
     fn new(config: &UserModelConfig) -> Self;

@@ -31,7 +31,8 @@ impl Config {
                  {second}: addresses must be unique"
             ));
         }
-        let (nodes, pages) = (self.size() as usize, self.page.as_ref().map(|it| &it.addresses));
+        let (nodes, pages) =
+            (self.node_count() as usize, self.page.as_ref().map(|it| &it.addresses));
         if let Some(pages) = pages.filter(|it| !it.is_empty() && it.len() != nodes) {
             return Err(format!(
                 "page.addresses has {} pages, but cluster.addresses has {nodes} nodes: list the \

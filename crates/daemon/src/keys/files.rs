@@ -6,7 +6,7 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use tenure_core::ProcessId;
-use tenure_runtime::transport::{GroupKeys, NodeKeys, PrivateKey};
+use tenure_runtime::transport::{GroupPublicKeys, NodeKeys, PrivateKey};
 
 use super::KeyFileError;
 use crate::config::ClusterConfig;
@@ -14,7 +14,7 @@ use crate::config::ClusterConfig;
 /// Returns the path of the private key of `process` in a directory that [`create_key_files`]
 /// creates.
 pub fn private_key_file(directory: &Path, process: ProcessId) -> PathBuf {
-    directory.join(format!("p{}.key", process.number()))
+    directory.join(format!("p{}.key", process.display_number()))
 }
 
 /// Returns the path of the file with all public keys in a directory that [`create_key_files`]
@@ -54,7 +54,7 @@ pub fn create_key_files(directory: &Path, size: u32) -> Result<(), KeyFileError>
         ));
         of.push(vec![key.public()]);
     }
-    let group = GroupKeys::new(of).expect("new keys are distinct");
+    let group = GroupPublicKeys::new(of).expect("new keys are distinct");
     texts.push(format!(
         "# Public keys of all processes. A process has two lines while it changes its \
          key.\n{}",
@@ -89,7 +89,7 @@ pub(crate) fn read_keys(
     let unreadable =
         |path: &Path, source| KeyFileError::Unreadable { path: path.to_path_buf(), source };
     let text = fs::read_to_string(public).map_err(|source| unreadable(public, source))?;
-    let group = GroupKeys::parse(&text, cluster.addresses.len());
+    let group = GroupPublicKeys::parse(&text, cluster.addresses.len());
     let group = group.map_err(|source| invalid(public, source))?;
     let (text, metadata) = read_private(private).map_err(|source| unreadable(private, source))?;
     let mode = metadata.mode() & 0o7777;

@@ -21,12 +21,12 @@ use tenure_trace::live::TraceTail;
 use thiserror::Error;
 use tokio::sync::oneshot;
 
-use crate::config::StoreConfig;
+use crate::config::DataDirectoryConfig;
 use crate::status::NodeObserver;
 
 /// Returns the path of the file that contains the token of a node's page. Visitors of a page need a
 /// token if other machines can reach the page.
-pub fn token_file(store: &StoreConfig) -> PathBuf {
+pub fn access_token_file(store: &DataDirectoryConfig) -> PathBuf {
     store.directory.join("page.token")
 }
 
@@ -35,9 +35,9 @@ pub fn token_file(store: &StoreConfig) -> PathBuf {
 pub struct PageRunInfo {
     /// Title of the page.
     pub title: String,
-    /// Mutual exclusion algorithm.
+    /// Name of the mutual exclusion algorithm, such as `lamport` or `coordinated:raft`.
     pub mutex: String,
-    /// Election algorithm.
+    /// Name of the election algorithm, such as `raft`.
     pub election: String,
     /// Number of nodes.
     pub size: u32,
@@ -94,7 +94,7 @@ pub enum LivePageError {
     /// The web server did not start.
     #[cfg(feature = "page")]
     #[error(transparent)]
-    Server(#[from] tenure_web::WebError),
+    Server(#[from] tenure_web::StartError),
     /// This build has no support for pages.
     #[error("this build has no support for pages: enable the feature `page` of tenure")]
     Absent,
@@ -109,7 +109,7 @@ impl LivePageError {
     pub(crate) fn is_misconfiguration(&self) -> bool {
         match self {
             #[cfg(feature = "page")]
-            LivePageError::Server(tenure_web::WebError::TokenFile { source, .. }) => {
+            LivePageError::Server(tenure_web::StartError::TokenFile { source, .. }) => {
                 // The file is not private, or has no token.
                 matches!(source.kind(), ErrorKind::PermissionDenied | ErrorKind::InvalidData)
             }
@@ -141,7 +141,7 @@ impl LivePage {
     ///
     /// [`LivePageError`]. Nothing is left running then.
     #[cfg(feature = "page")]
-    pub fn open(
+    pub fn start(
         listen: SocketAddr,
         token_file: Option<PathBuf>,
         run_info: PageRunInfo,
@@ -165,7 +165,7 @@ impl LivePage {
     ///
     /// [`LivePageError::Absent`], always.
     #[cfg(not(feature = "page"))]
-    pub fn open(
+    pub fn start(
         _: SocketAddr,
         _: Option<PathBuf>,
         _: PageRunInfo,

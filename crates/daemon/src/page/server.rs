@@ -16,7 +16,7 @@ use tenure_trace::unix_time_nanos;
 use tenure_web::axum::Router;
 use tenure_web::axum::response::sse::{Event, KeepAlive, Sse};
 use tenure_web::axum::routing::get;
-use tenure_web::{Asset, Server, WebError};
+use tenure_web::{Asset, Server, StartError};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{MissedTickBehavior, interval};
 
@@ -57,7 +57,7 @@ pub(super) async fn serve(
     token_file: Option<PathBuf>,
     run_info: PageRunInfo,
     source: PageEventSource,
-    ready: SyncSender<Result<String, WebError>>,
+    ready: SyncSender<Result<String, StartError>>,
     finished: oneshot::Receiver<Value>,
 ) {
     let bound = match token_file {
@@ -72,7 +72,7 @@ pub(super) async fn serve(
             return;
         }
     };
-    let _ = ready.send(Ok(server.url()));
+    let _ = ready.send(Ok(server.url_with_token()));
     let (updates, receiver) = watch::channel(Arc::<str>::from(""));
     let mut routes = Router::new().route("/api/live", get(async move || stream(receiver)));
     let (sender, requests) = mpsc::channel(MAX_STATUS_REQUESTS);
@@ -118,7 +118,7 @@ async fn follow(
         let last = verdicts.is_some();
         let update = PageUpdate {
             about: &about,
-            view: view.snapshot(unix_time_nanos()),
+            view: view.prune_and_snapshot(unix_time_nanos()),
             verdicts: verdicts.as_ref().unwrap_or(&Value::Null),
             last,
         };

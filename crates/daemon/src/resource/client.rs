@@ -4,7 +4,7 @@ use std::io;
 use std::net::SocketAddr;
 
 use tenure_core::{Fence, ProcessId};
-use tenure_trace::AccessOperation;
+use tenure_trace::ResourceOperation;
 use thiserror::Error;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -50,7 +50,7 @@ impl CounterClient {
     /// The outer error means that the connection failed. The inner [`FenceRejected`] means that the
     /// counter was not read.
     pub async fn get(&mut self, fence: Option<Fence>) -> io::Result<Result<u64, FenceRejected>> {
-        self.send(AccessOperation::Get, fence, 0).await
+        self.send(ResourceOperation::Get, fence, 0).await
     }
 
     /// Writes the counter. `fence` is as for [`CounterClient::get`].
@@ -64,12 +64,12 @@ impl CounterClient {
         fence: Option<Fence>,
         value: u64,
     ) -> io::Result<Result<(), FenceRejected>> {
-        Ok(self.send(AccessOperation::Put, fence, value).await?.map(drop))
+        Ok(self.send(ResourceOperation::Put, fence, value).await?.map(drop))
     }
 
     async fn send(
         &mut self,
-        operation: AccessOperation,
+        operation: ResourceOperation,
         fence: Option<Fence>,
         value: u64,
     ) -> io::Result<Result<u64, FenceRejected>> {

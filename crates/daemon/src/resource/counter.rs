@@ -1,7 +1,7 @@
 //! Counter that checks fencing tokens. It does not use the network.
 
 use tenure_core::{Fence, ProcessId};
-use tenure_trace::{AccessOperation, AccessRecord};
+use tenure_trace::{ResourceAccessRecord, ResourceOperation};
 
 /// Value of the counter, and the numbers of accepted writes and of rejected accesses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,10 +29,10 @@ impl Counter {
     pub(super) fn access(
         &mut self,
         by: ProcessId,
-        operation: AccessOperation,
+        operation: ResourceOperation,
         fence: Option<Fence>,
         value: u64,
-    ) -> AccessRecord {
+    ) -> ResourceAccessRecord {
         let accepted = fence.is_none() || fence >= self.highest;
         if accepted {
             self.highest = fence.or(self.highest);
@@ -40,14 +40,14 @@ impl Counter {
             self.stats.rejected += 1;
         }
         let value = match operation {
-            AccessOperation::Get => self.stats.value,
-            AccessOperation::Put => value,
+            ResourceOperation::Get => self.stats.value,
+            ResourceOperation::Put => value,
         };
-        if accepted && operation == AccessOperation::Put {
+        if accepted && operation == ResourceOperation::Put {
             self.stats.value = value;
             self.stats.puts += 1;
         }
-        AccessRecord { by, operation, fence, value, accepted, highest: self.highest }
+        ResourceAccessRecord { by, operation, fence, value, accepted, highest: self.highest }
     }
 
     pub(super) fn stats(&self) -> CounterStats {
@@ -58,7 +58,7 @@ impl Counter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tenure_trace::AccessOperation::{Get, Put};
+    use tenure_trace::ResourceOperation::{Get, Put};
 
     const P1: ProcessId = ProcessId(0);
     const P2: ProcessId = ProcessId(1);

@@ -32,4 +32,4 @@ mod wire;
 
 pub use client::{CounterClient, FenceRejected};
 pub use counter::CounterStats;
-pub use server::{BlockedReader, CounterServer};
+pub use server::{CounterServer, DelayedRead};

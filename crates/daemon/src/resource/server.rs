@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use tenure_core::ProcessId;
 use tenure_trace::{
-    AccessOperation, AccessRecord, CreateError, Record, RecordKind, Subject, TraceSegments,
-    WriteError, Writer, unix_time_nanos,
+    CreateError, Record, RecordKind, RecordSubject, ResourceAccessRecord, ResourceOperation,
+    TraceSegments, WriteError, Writer, unix_time_nanos,
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -31,11 +31,11 @@ pub struct CounterServer {
     accepting: AbortHandle,
 }
 
-/// Process that is inside the critical section and waits for the response to its read of the
-/// counter. The server sends the response when this [`BlockedReader`] is dropped. Meanwhile the
-/// caller can inject a fault into the process.
+/// Read of the counter by a process inside the critical section, whose response is delayed. The
+/// server sends the response when this [`DelayedRead`] is dropped. Meanwhile the caller can inject
+/// a fault into the process.
 #[derive(Debug)]
-pub struct BlockedReader {
+pub struct DelayedRead {
     /// Process that holds the lock.
     pub process: ProcessId,
     _released: oneshot::Sender<()>,
@@ -48,9 +48,9 @@ struct ServerState {
     traced: Mutex<TracedCounter>,
     /// Notified when an access could not be written to the trace.
     trace_failed: Notify,
-    /// Sender of the [`BlockedReader`] for the next process that reads the counter. `None`: no
-    /// caller waits for a reader.
-    holder_request: Mutex<Option<oneshot::Sender<BlockedReader>>>,
+    /// Sender of the [`DelayedRead`] for the next process that reads the counter. `None`: no caller
+    /// waits for a read.
+    holder_request: Mutex<Option<oneshot::Sender<DelayedRead>>>,
 }
 
 /// Counter, and the trace of its accesses. One lock protects both, so that the trace contains the
@@ -70,11 +70,11 @@ struct TracedCounter {
 }
 
 impl TracedCounter {
-    fn write(&mut self, access: AccessRecord) -> Result<(), WriteError> {
+    fn write(&mut self, access: ResourceAccessRecord) -> Result<(), WriteError> {
         let Some(trace) = &mut self.trace else { return Ok(()) };
         trace.write(Record::new(
             unix_time_nanos(),
-            Subject::Resource,
+            RecordSubject::Resource,
             RecordKind::Access(access),
         ))?;
         let continued =
@@ -132,10 +132,9 @@ impl CounterServer {
     }
 
     /// Delays the response to the next accepted read of the counter. The returned receiver yields a
-    /// [`BlockedReader`]. The server sends the response when the caller drops the
-    /// [`BlockedReader`]. If the method is called again before the read, only the last receiver
-    /// yields a reader.
-    pub fn block_next_reader(&self) -> oneshot::Receiver<BlockedReader> {
+    /// [`DelayedRead`]. The server sends the response when the caller drops the [`DelayedRead`]. If
+    /// the method is called again before the read, only the last receiver yields a [`DelayedRead`].
+    pub fn delay_next_read(&self) -> oneshot::Receiver<DelayedRead> {
         let (request, holder) = oneshot::channel();
         *self.state.holder_request() = Some(request);
         holder
@@ -188,18 +187,18 @@ impl ServerState {
         self.traced.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn holder_request(&self) -> MutexGuard<'_, Option<oneshot::Sender<BlockedReader>>> {
+    fn holder_request(&self) -> MutexGuard<'_, Option<oneshot::Sender<DelayedRead>>> {
         self.holder_request.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Delays the response to an accepted read by `process` if a caller of
-    /// [`CounterServer::block_next_reader`] waits for a reader. Sends a [`BlockedReader`] to this
-    /// caller. Then waits until the caller drops the [`BlockedReader`].
+    /// [`CounterServer::delay_next_read`] waits for a reader. Sends a [`DelayedRead`] to this
+    /// caller. Then waits until the caller drops the [`DelayedRead`].
     async fn hold(&self, process: ProcessId) {
         let Some(request) = self.holder_request().take() else { return };
         let (released, release) = oneshot::channel();
-        if request.send(BlockedReader { process, _released: released }).is_ok() {
-            // Resolves when the caller drops the `BlockedReader`, which contains the sender.
+        if request.send(DelayedRead { process, _released: released }).is_ok() {
+            // Resolves when the caller drops the `DelayedRead`, which contains the sender.
             let _ = release.await;
         }
     }
@@ -253,7 +252,7 @@ async fn serve(mut stream: TcpStream, address: SocketAddr, state: Arc<ServerStat
                 tracing::warn!(%address, "no request for the resource; connection closed");
                 return Ok(());
             };
-            let (by, reads) = (request.by, request.operation == AccessOperation::Get);
+            let (by, reads) = (request.by, request.operation == ResourceOperation::Get);
             let Some(response) = state.execute(request) else { return io::Result::Ok(()) };
             if reads && response.accepted {
                 state.hold(by).await;
@@ -270,7 +269,7 @@ mod tests {
     use super::*;
     use crate::resource::CounterClient;
     use tenure_core::Fence;
-    use tenure_trace::{ClockUnit, Header, Reader, Service, TraceSource};
+    use tenure_trace::{ClockUnit, Header, Reader, Service, TraceProducer};
     use tokio::sync::Barrier;
 
     #[tokio::test]
@@ -292,7 +291,7 @@ mod tests {
     }
 
     fn header() -> Header {
-        let header = Header::new("central", Service::MutexAndElection, 2, TraceSource::Resource);
+        let header = Header::new("central", Service::MutexAndElection, 2, TraceProducer::Resource);
         Header { clock: ClockUnit::Nanosecond, ..header }
     }
 
@@ -325,7 +324,7 @@ mod tests {
         let server = CounterServer::start(2, Some(trace)).await.unwrap();
         let state = server.state.clone();
         server.stop().unwrap();
-        let (by, operation) = (ProcessId(0), AccessOperation::Put);
+        let (by, operation) = (ProcessId(0), ResourceOperation::Put);
         let late = state.execute(CounterRequest { by, operation, fence: None, value: 1 });
         assert_eq!((late, state.traced().counter.stats().value), (None, 0));
     }
@@ -347,7 +346,9 @@ mod tests {
 
         let records: Vec<_> = Reader::open(&path).unwrap().map(Result::unwrap).collect();
         let accesses = records.iter().map(|record| match record.kind {
-            RecordKind::Access(access) => (access.by.number(), access.value, access.accepted),
+            RecordKind::Access(access) => {
+                (access.by.display_number(), access.value, access.accepted)
+            }
             _ => panic!("{record:?} is no access"),
         });
         assert!(accesses.eq([(1, 0, true), (2, 4, true), (1, 1, false)]));
@@ -356,7 +357,7 @@ mod tests {
     #[tokio::test]
     async fn caught_holder_stays_in_the_critical_section() {
         let server = CounterServer::start(2, None).await.unwrap();
-        let caught = server.block_next_reader();
+        let caught = server.delay_next_read();
         let mut client = CounterClient::connect(server.address(), ProcessId(1)).await.unwrap();
         let reads = tokio::spawn(async move { client.get(None).await });
         let holder = caught.await.unwrap();

@@ -2,7 +2,7 @@
 //! length needs validation.
 
 use tenure_core::{Fence, ProcessId};
-use tenure_trace::AccessOperation;
+use tenure_trace::ResourceOperation;
 
 /// Length of a request in bytes. A request consists of the operation, the id of the process, the
 /// presence of a token, the token and the value.
@@ -15,7 +15,7 @@ pub(super) const RESPONSE_BYTES: usize = 1 + 8 + 16;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct CounterRequest {
     pub(super) by: ProcessId,
-    pub(super) operation: AccessOperation,
+    pub(super) operation: ResourceOperation,
     pub(super) fence: Option<Fence>,
     pub(super) value: u64,
 }
@@ -31,7 +31,7 @@ impl CounterRequest {
     pub(super) fn encode(&self) -> [u8; REQUEST_BYTES] {
         let mut frame = [0; REQUEST_BYTES];
         let Fence(first, second) = self.fence.unwrap_or_default();
-        frame[0] = u8::from(self.operation == AccessOperation::Put);
+        frame[0] = u8::from(self.operation == ResourceOperation::Put);
         frame[1..5].copy_from_slice(&self.by.0.to_be_bytes());
         frame[5] = u8::from(self.fence.is_some());
         frame[6..14].copy_from_slice(&first.to_be_bytes());
@@ -42,8 +42,8 @@ impl CounterRequest {
 
     pub(super) fn decode(frame: &[u8; REQUEST_BYTES]) -> Option<CounterRequest> {
         let operation = match frame[0] {
-            0 => AccessOperation::Get,
-            1 => AccessOperation::Put,
+            0 => ResourceOperation::Get,
+            1 => ResourceOperation::Put,
             _ => return None,
         };
         let fence = match frame[5] {
@@ -84,7 +84,7 @@ mod tests {
     #[test]
     fn requests_and_responses_round_trip() {
         for fence in [None, Some(Fence(1, u64::MAX))] {
-            for operation in [AccessOperation::Get, AccessOperation::Put] {
+            for operation in [ResourceOperation::Get, ResourceOperation::Put] {
                 let request =
                     CounterRequest { by: ProcessId(70_000), operation, fence, value: 1 << 40 };
                 assert_eq!(CounterRequest::decode(&request.encode()), Some(request));
@@ -99,8 +99,8 @@ mod tests {
     #[test]
     fn rejects_invalid_requests() {
         let by = ProcessId(0);
-        let good =
-            CounterRequest { by, operation: AccessOperation::Get, fence: None, value: 0 }.encode();
+        let good = CounterRequest { by, operation: ResourceOperation::Get, fence: None, value: 0 }
+            .encode();
         for place in [0, 5] {
             let mut frame = good;
             frame[place] = 2;

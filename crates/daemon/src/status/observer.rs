@@ -6,8 +6,8 @@ use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use tenure_core::{Fence, ProcessId, Term};
 use tenure_runtime::store::{SaveMetrics, SaveSummary};
-use tenure_runtime::transport::{MeshHandle, PeerStatus};
-use tenure_trace::{ProcessCondition, ProcessStates, Record, StateChange, unix_time_nanos};
+use tenure_runtime::transport::{MeshStatus, PeerStatus};
+use tenure_trace::{ProcessCondition, ProcessStateChange, ProcessStates, Record, unix_time_nanos};
 
 use super::{LeaderInfo, LinkStatus, LockUsage, NodeStatus, SaveStats, TrafficStats};
 use crate::clock::format_rfc3339;
@@ -29,7 +29,7 @@ pub(crate) struct NodeInfo {
 struct RunState {
     session: u64,
     started: Instant,
-    view: MeshHandle,
+    view: MeshStatus,
     saves: SaveMetrics,
 }
 
@@ -59,7 +59,7 @@ impl NodeInfo {
         Arc::new(NodeInfo {
             me: config.me(),
             cluster: config.cluster.name.clone(),
-            size: config.size(),
+            size: config.node_count(),
             mutex: config.service.mutex.clone(),
             election: config.election_name().to_owned(),
             run_state: OnceLock::new(),
@@ -68,7 +68,7 @@ impl NodeInfo {
 
     /// Stores the session number, the connections and the save metrics of the node. The caller
     /// calls this method once, as soon as the node runs. A second call panics.
-    pub(crate) fn set_running(&self, session: u64, view: MeshHandle, saves: SaveMetrics) {
+    pub(crate) fn set_running(&self, session: u64, view: MeshStatus, saves: SaveMetrics) {
         let run_state = RunState { session, started: Instant::now(), view, saves };
         let is_first = self.run_state.set(run_state).is_ok();
         assert!(is_first, "a node starts once");
@@ -99,7 +99,7 @@ impl NodeObserver {
         let SaveSummary { count, total_duration: total, longest_duration: longest } = saves.read();
         let now = unix_time_nanos();
         Some(NodeStatus {
-            process: info.me.number(),
+            process: info.me.display_number(),
             cluster: info.cluster.clone(),
             size: info.size,
             mutex: info.mutex.clone(),
@@ -109,7 +109,7 @@ impl NodeObserver {
             time: timestamp(now),
             up_ms: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
             leader: stats.leader.map(|(term, since)| LeaderInfo {
-                process: term.leader.number(),
+                process: term.leader.display_number(),
                 term: term.number,
                 since: timestamp(since),
                 for_ms: millis(now, since),
@@ -145,16 +145,18 @@ impl RecordStats {
     fn read(&mut self, record: &Record) {
         for change in self.process_states.apply_record(record) {
             match change {
-                StateChange::LeaderChanges(Some(term))
+                ProcessStateChange::LeaderChanges(Some(term))
                     if self.leader.is_none_or(|(known, _)| known != term) =>
                 {
                     self.leader = Some((term, record.time));
                     self.elections += 1;
                 }
-                StateChange::LeaderChanges(None) => self.leader = None,
-                StateChange::ConditionBegins(ProcessCondition::Waiting) => self.requests += 1,
-                StateChange::ConditionBegins(ProcessCondition::Inside) => self.entries += 1,
-                StateChange::ConditionEnds(ProcessCondition::Waiting, from) => {
+                ProcessStateChange::LeaderChanges(None) => self.leader = None,
+                ProcessStateChange::ConditionBegins(ProcessCondition::Waiting) => {
+                    self.requests += 1
+                }
+                ProcessStateChange::ConditionBegins(ProcessCondition::Inside) => self.entries += 1,
+                ProcessStateChange::ConditionEnds(ProcessCondition::Waiting, from) => {
                     let waited = Duration::from_nanos(record.time.saturating_sub(from));
                     self.waited += waited;
                     self.longest_wait = self.longest_wait.max(waited);
@@ -187,7 +189,7 @@ impl RecordStats {
 
     fn link(&self, me: ProcessId, peer: PeerStatus) -> LinkStatus {
         LinkStatus {
-            process: peer.peer.number(),
+            process: peer.peer.display_number(),
             address: peer.address,
             connected: peer.is_connected,
             since: peer.connected_at.map(format_rfc3339),

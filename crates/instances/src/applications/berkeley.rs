@@ -12,7 +12,7 @@ use super::{ELECTION_START, first_process_wins, max_latency, run, simulation};
 
 /// Clocks, network and faults of one run of clock synchronisation.
 #[derive(Clone, Debug, PartialEq)]
-pub struct ClockScenario {
+pub struct BerkeleyScenario {
     /// Initial value of the clock of each process, in ticks, by index. The first process becomes
     /// the first leader.
     pub initial_clocks: Vec<i64>,
@@ -30,15 +30,15 @@ pub struct ClockScenario {
     pub seed: u64,
 }
 
-impl ClockScenario {
+impl BerkeleyScenario {
     /// Creates a scenario whose clocks initially show `starts`, in ticks. The clocks do not drift,
     /// all clocks contribute to the average, no process crashes, and each message takes one unit.
     /// The seed is 1.
     pub fn with_initial_clocks(starts: impl Into<Vec<i64>>) -> Self {
-        ClockScenario {
+        BerkeleyScenario {
             initial_clocks: starts.into(),
             tolerance: None,
-            latency: Distribution::units(1),
+            latency: Distribution::time_units(1),
             drift_ppm: 0,
             crash_after: None,
             seed: 1,
@@ -48,7 +48,7 @@ impl ClockScenario {
 
 /// Result of one run of clock synchronisation.
 #[derive(Clone, Debug, PartialEq)]
-pub struct ClockOutcome {
+pub struct BerkeleyOutcome {
     /// For each process, by index: the adjustments of its clock, in ticks, oldest first.
     pub adjustments: Vec<Vec<i64>>,
     /// For each process, by index: the final value of its clock minus the elapsed time, in ticks.
@@ -70,14 +70,15 @@ pub struct ClockOutcome {
 /// [`RunError`] if the scenario is invalid. Nothing was run.
 ///
 /// ```
-/// use tenure_instances::applications::berkeley::{ClockScenario, synchronise};
+/// use tenure_instances::applications::berkeley::{BerkeleyScenario, synchronise_clocks};
 ///
 /// // 3:00 at the leader, 3:25 and 2:50, in minutes.
-/// let outcome = synchronise(&ClockScenario::with_initial_clocks([180, 205, 170])).unwrap();
+/// let scenario = BerkeleyScenario::with_initial_clocks([180, 205, 170]);
+/// let outcome = synchronise_clocks(&scenario).unwrap();
 /// assert_eq!(outcome.adjustments, [[5], [-20], [15]]);
 /// assert_eq!(outcome.clock_offsets, [Some(185); 3]);
 /// ```
-pub fn synchronise(scenario: &ClockScenario) -> Result<ClockOutcome, RunError> {
+pub fn synchronise_clocks(scenario: &BerkeleyScenario) -> Result<BerkeleyOutcome, RunError> {
     let size = u32::try_from(scenario.initial_clocks.len()).unwrap_or(u32::MAX);
     let mut settings = Settings::new(size);
     settings.network.latency = scenario.latency.into();
@@ -99,7 +100,7 @@ pub fn synchronise(scenario: &ClockScenario) -> Result<ClockOutcome, RunError> {
         simulation = simulation.with_command(0, process, set).with_command(end, process, read);
     }
     let run = run(&simulation)?;
-    let mut outcome = ClockOutcome {
+    let mut outcome = BerkeleyOutcome {
         adjustments: vec![Vec::new(); scenario.initial_clocks.len()],
         clock_offsets: vec![None; scenario.initial_clocks.len()],
         spread: 0,

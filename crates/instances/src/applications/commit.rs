@@ -9,7 +9,7 @@ use tenure_algorithms::application::{
 };
 use tenure_core::service::commit::{Command, Event};
 use tenure_core::service::with_election;
-use tenure_core::{ChannelOrder, ProcessId, TICKS_PER_UNIT, Term};
+use tenure_core::{ChannelOrder, ProcessId, TICKS_PER_TIME_UNIT, Term};
 use tenure_sim::{
     AutomaticRecovery, CrashTrigger, Distribution, Fault, RecoveredState, RunError, Settings,
 };
@@ -18,7 +18,7 @@ use super::{ELECTION_START, first_process_wins, run, simulation};
 
 /// Processes, votes and faults of one run of a transaction.
 #[derive(Clone, Debug, PartialEq)]
-pub struct CommitScenario {
+pub struct AtomicCommitScenario {
     /// Number of processes. The first process is the coordinator, and all other processes are
     /// participants.
     pub size: u32,
@@ -51,10 +51,10 @@ pub enum CommitProtocol {
     Three(Variants<three_phase_commit::VariantId>),
 }
 
-impl CommitScenario {
+impl AtomicCommitScenario {
     /// Creates a scenario of two-phase commit without faults, in which all processes vote yes.
     pub fn fault_free(size: u32) -> Self {
-        CommitScenario {
+        AtomicCommitScenario {
             size,
             no_votes: Vec::new(),
             crash_after: None,
@@ -67,7 +67,7 @@ impl CommitScenario {
 
 /// Result of one run of a transaction.
 #[derive(Clone, Debug, PartialEq)]
-pub struct CommitOutcome {
+pub struct AtomicCommitOutcome {
     /// For each process, by index: true if it decided to commit, false if it decided to abort,
     /// `None` if it did not decide.
     pub decided: Vec<Option<bool>>,
@@ -90,15 +90,15 @@ pub struct CommitOutcome {
 /// [`RunError`] if the scenario is invalid. Nothing was run.
 ///
 /// ```
-/// use tenure_instances::applications::commit::{CommitScenario, run_transaction};
+/// use tenure_instances::applications::commit::{AtomicCommitScenario, run_transaction};
 ///
-/// let done = run_transaction(&CommitScenario::fault_free(4)).unwrap();
+/// let done = run_transaction(&AtomicCommitScenario::fault_free(4)).unwrap();
 /// assert_eq!(done.decided, [Some(true); 4]);
 /// // 3p messages and p acknowledgements.
 /// let kinds = ["prepare", "vote", "decision", "acknowledgement"];
 /// assert_eq!(kinds.map(|kind| done.messages[kind]), [3; 4]);
 /// ```
-pub fn run_transaction(scenario: &CommitScenario) -> Result<CommitOutcome, RunError> {
+pub fn run_transaction(scenario: &AtomicCommitScenario) -> Result<AtomicCommitOutcome, RunError> {
     match scenario.protocol {
         CommitProtocol::Two(variants) => run_transaction_with::<TwoPhaseCommit>(variants, scenario),
         CommitProtocol::Three(variants) => {
@@ -109,21 +109,21 @@ pub fn run_transaction(scenario: &CommitScenario) -> Result<CommitOutcome, RunEr
 
 fn run_transaction_with<A>(
     config: A::Config,
-    scenario: &CommitScenario,
-) -> Result<CommitOutcome, RunError>
+    scenario: &AtomicCommitScenario,
+) -> Result<AtomicCommitOutcome, RunError>
 where
     A: Application<Command = Command, Event = Event>,
 {
     let size = scenario.size;
     let mut settings = Settings::new(size);
-    settings.network.latency = Distribution::units(1).into();
+    settings.network.latency = Distribution::time_units(1).into();
     settings.network.order = Some(ChannelOrder::Fifo);
     // At the time `begin`, the first leader has finished the inquiry about older transactions that
     // follows its election.
-    let begin = ELECTION_START + 20 * TICKS_PER_UNIT;
+    let begin = ELECTION_START + 20 * TICKS_PER_TIME_UNIT;
     let faults = [scenario.crash_after, scenario.recovery_after, scenario.partition_after];
     let faults: u64 = faults.iter().flatten().sum();
-    settings.limits.until = Some(begin + faults + 40 * TICKS_PER_UNIT * u64::from(size));
+    settings.limits.until = Some(begin + faults + 40 * TICKS_PER_TIME_UNIT * u64::from(size));
     if let Some(after) = scenario.partition_after {
         settings.faults.extend(partition_first(size, begin + after));
     }
@@ -135,7 +135,7 @@ where
             recovery: scenario.recovery_after.map(down),
         });
     }
-    let election = first_process_wins(size, TICKS_PER_UNIT);
+    let election = first_process_wins(size, TICKS_PER_TIME_UNIT);
     let mut simulation = simulation::<A>(config, election, settings);
     for process in &scenario.no_votes {
         let veto = with_election::Command::Application(Command::Veto);
@@ -143,7 +143,7 @@ where
     }
     let of_application = with_election::Command::Application(Command::Begin);
     let run = run(&simulation.with_command(begin, ProcessId(0), of_application))?;
-    let mut done = CommitOutcome {
+    let mut done = AtomicCommitOutcome {
         decided: vec![None; size as usize],
         blocked: Vec::new(),
         decided_after: None,

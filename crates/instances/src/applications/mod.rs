@@ -2,7 +2,7 @@
 //! given parameters, and returns its observations as data.
 //!
 //! All examples use the bully algorithm, in which the ranks decide the winner. Times are in ticks.
-//! One unit is [`TICKS_PER_UNIT`] ticks.
+//! One unit is [`TICKS_PER_TIME_UNIT`] ticks.
 
 pub mod berkeley;
 pub mod commit;
@@ -16,15 +16,15 @@ use tenure_algorithms::application::Application;
 use tenure_algorithms::application::with_election::{self, WithElection};
 use tenure_algorithms::election::{Bully, bully};
 use tenure_core::service::{election, with_election as service};
-use tenure_core::{Layer, ProcessId, Rank, TICKS_PER_UNIT, Term};
-use tenure_sim::{Distribution, Report, RunControls, RunError, Settings, Simulation};
+use tenure_core::{Layer, ProcessId, Rank, TICKS_PER_TIME_UNIT, Term};
+use tenure_sim::{Distribution, RunControls, RunError, RunReport, Settings, Simulation};
 use tenure_trace::{
-    EventData, RecordKind, ServiceCommand, ServiceEvent, Subject, Trace, TraceBuffer,
+    RecordKind, RecordSubject, RecordedEvent, ServiceCommand, ServiceEvent, Trace, TraceBuffer,
 };
 
 /// Time at which the first process starts the election, in ticks. Users issue their initial
 /// commands before this time.
-const ELECTION_START: u64 = TICKS_PER_UNIT;
+const ELECTION_START: u64 = TICKS_PER_TIME_UNIT;
 
 /// An event that the user of `process` received at the time `at`, in ticks.
 struct UserEvent<E> {
@@ -38,7 +38,7 @@ struct UserEvent<E> {
 struct Run<A: Application, E> {
     processes: Vec<WithElection<A, Bully>>,
     seen: Vec<UserEvent<E>>,
-    report: Report,
+    report: RunReport,
 }
 
 impl<A, E> Run<A, E>
@@ -80,14 +80,14 @@ where
 /// Returns the maximum latency in ticks, but at least one unit. Returns 10 units if the latency has
 /// no bound.
 fn max_latency(latency: Distribution) -> u64 {
-    latency.max_ticks().unwrap_or(10 * TICKS_PER_UNIT).max(TICKS_PER_UNIT)
+    latency.max_ticks().unwrap_or(10 * TICKS_PER_TIME_UNIT).max(TICKS_PER_TIME_UNIT)
 }
 
 /// Returns a configuration of the election for messages that take at most `delay` ticks. The first
 /// process has the largest rank, the second process has the next largest rank, and so on.
 fn first_process_wins(size: u32, delay: u64) -> bully::Config {
     let ranks = (1..=size).rev().map(Rank::from_id).collect();
-    bully::Config { ranks, ..bully::Config::plain(size, delay) }
+    bully::Config { ranks, ..bully::Config::with_defaults(size, delay) }
 }
 
 /// Creates a simulation of the application with the bully algorithm, in which the first process
@@ -119,7 +119,8 @@ where
         Trace::parse(&buffer.take_bytes(), "run").expect("a trace that was just written is valid");
     let mut seen = Vec::new();
     for record in trace.records {
-        let (Subject::Process(process), RecordKind::Event(data)) = (record.process, record.kind)
+        let (RecordSubject::Process(process), RecordKind::Event(data)) =
+            (record.process, record.kind)
         else {
             continue;
         };
@@ -128,7 +129,7 @@ where
     Ok(Run { processes, seen, report })
 }
 
-fn decode_event<E: DeserializeOwned>(data: EventData) -> service::Event<E> {
+fn decode_event<E: DeserializeOwned>(data: RecordedEvent) -> service::Event<E> {
     let event = serde_json::to_value(data).and_then(serde_json::from_value);
     event.expect("an event survives the round trip through JSON")
 }

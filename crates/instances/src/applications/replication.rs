@@ -7,7 +7,7 @@ use tenure_algorithms::application::PrimaryBackup;
 use tenure_algorithms::application::primary_backup::VariantId;
 use tenure_core::service::replicated_list::{Command, Event};
 use tenure_core::service::with_election;
-use tenure_core::{ChannelOrder, ProcessId, TICKS_PER_UNIT, Term};
+use tenure_core::{ChannelOrder, ProcessId, TICKS_PER_TIME_UNIT, Term};
 use tenure_sim::{CrashTrigger, Distribution, Fault, RunError, Settings};
 
 use super::{ELECTION_START, first_process_wins, max_latency, run, simulation};
@@ -43,8 +43,8 @@ impl ReplicationScenario {
         ReplicationScenario {
             size,
             writes: 10,
-            write_interval: 5 * TICKS_PER_UNIT,
-            latency: Distribution::between_units(1, 3),
+            write_interval: 5 * TICKS_PER_TIME_UNIT,
+            latency: Distribution::between_time_units(1, 3),
             crashes: Vec::new(),
             isolation: None,
             variants: Variants::none(),
@@ -102,7 +102,7 @@ pub fn replicate_writes(scenario: &ReplicationScenario) -> Result<ReplicationOut
     let mut simulation = simulation::<PrimaryBackup>(scenario.variants, election, settings);
     for attempt in 0..scenario.writes {
         for process in (0..size).map(ProcessId) {
-            let value = u64::from(process.number()) * 1000 + u64::from(attempt) + 1;
+            let value = u64::from(process.display_number()) * 1000 + u64::from(attempt) + 1;
             let write = with_election::Command::Application(Command::Write { value });
             simulation = simulation.with_command(
                 begin + u64::from(attempt) * scenario.write_interval,

@@ -11,7 +11,7 @@ use super::{ELECTION_START, first_process_wins, max_latency, run, simulation};
 
 /// Graph and network of a tree construction.
 #[derive(Clone, Debug, PartialEq)]
-pub struct TreeScenario {
+pub struct SpanningTreeScenario {
     /// Number of processes. The first process becomes the root.
     pub size: u32,
     /// Edges of the graph, each listed once.
@@ -24,29 +24,29 @@ pub struct TreeScenario {
     pub seed: u64,
 }
 
-impl TreeScenario {
+impl SpanningTreeScenario {
     /// Creates a scenario with these edges. Each process reports the size of its subtree to its
     /// parent. Latencies are 1 to 3 units.
     pub fn with_edges(size: u32, edges: impl Into<Vec<(ProcessId, ProcessId)>>) -> Self {
-        let latency = Distribution::between_units(1, 3);
-        TreeScenario { size, edges: edges.into(), has_echoes: true, latency, seed: 1 }
+        let latency = Distribution::between_time_units(1, 3);
+        SpanningTreeScenario { size, edges: edges.into(), has_echoes: true, latency, seed: 1 }
     }
 
     /// Creates a scenario on a connected graph. The weights of its edges are ignored.
     pub fn on_graph(graph: &Graph) -> Self {
         let edges: Vec<_> = graph.edges().map(|(one, other, _)| (one, other)).collect();
-        TreeScenario::with_edges(graph.vertex_count(), edges)
+        SpanningTreeScenario::with_edges(graph.vertex_count(), edges)
     }
 
     /// Creates a scenario on the complete graph.
     pub fn on_complete_graph(size: u32) -> Self {
-        TreeScenario::on_graph(&Graph::complete(size))
+        SpanningTreeScenario::on_graph(&Graph::complete(size))
     }
 }
 
 /// Result of a tree construction.
 #[derive(Clone, Debug, PartialEq)]
-pub struct TreeOutcome {
+pub struct SpanningTreeOutcome {
     /// For each process, by index: its parent in the tree. `None` if the process is the root or is
     /// not in the tree.
     pub parents: Vec<Option<ProcessId>>,
@@ -70,15 +70,17 @@ pub struct TreeOutcome {
 /// If an edge connects a process with itself or with a process outside of the group.
 ///
 /// ```
-/// use tenure_instances::applications::tree::{TreeScenario, build_tree};
+/// use tenure_instances::applications::tree::{SpanningTreeScenario, build_spanning_tree};
 ///
-/// let outcome = build_tree(&TreeScenario::on_complete_graph(5)).unwrap();
+/// let outcome = build_spanning_tree(&SpanningTreeScenario::on_complete_graph(5)).unwrap();
 /// let (edges, size) = (10, 5);
 /// assert_eq!(outcome.messages["explore"], 2 * edges - (size - 1));
 /// assert_eq!(outcome.messages["explore"] + outcome.messages["echo"], 2 * edges);
 /// assert_eq!(outcome.counted, Some(5));
 /// ```
-pub fn build_tree(scenario: &TreeScenario) -> Result<TreeOutcome, RunError> {
+pub fn build_spanning_tree(
+    scenario: &SpanningTreeScenario,
+) -> Result<SpanningTreeOutcome, RunError> {
     let size = scenario.size;
     let mut settings = Settings::new(size);
     settings.network.latency = scenario.latency.into();
@@ -88,7 +90,7 @@ pub fn build_tree(scenario: &TreeScenario) -> Result<TreeOutcome, RunError> {
     let plain = spanning_tree::Config::with_edges_and_echoes(size, scenario.edges.iter().copied());
     let config = spanning_tree::Config { sends_echoes: scenario.has_echoes, ..plain };
     let run = run(&simulation::<SpanningTree>(config, first_process_wins(size, delay), settings))?;
-    let mut outcome = TreeOutcome {
+    let mut outcome = SpanningTreeOutcome {
         parents: vec![None; size as usize],
         joined: Vec::new(),
         counted: None,

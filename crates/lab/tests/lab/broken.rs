@@ -74,12 +74,12 @@ impl RunSource for FragileSource {
         json!([])
     }
 
-    fn run_from_args(&self, words: &[String]) -> Result<RunSpec, String> {
+    fn spec_from_args(&self, words: &[String]) -> Result<RunSpec, String> {
         let simulation = Simulation::<Fragile>::new((), first_enters());
         Ok(run_spec(words, SimulationEngine::new(simulation)))
     }
 
-    fn run_from_trace(&self, _: &Trace) -> Result<RunSpec, String> {
+    fn spec_from_trace(&self, _: &Trace) -> Result<RunSpec, String> {
         Err("glass is not recorded".to_owned())
     }
 }

@@ -63,14 +63,14 @@ impl RunSource for EndlessSource {
         json!([])
     }
 
-    fn run_from_args(&self, words: &[String]) -> Result<RunSpec, String> {
+    fn spec_from_args(&self, words: &[String]) -> Result<RunSpec, String> {
         let config = ricart_agrawala::Config::default();
         let run = SimulationEngine::new(Simulation::new(config, Settings::new(2)));
         let (started, is_cancelled) = (self.started.clone(), self.is_cancelled.clone());
         Ok(run_spec(words, EndlessEngine { run, started, is_cancelled }))
     }
 
-    fn run_from_trace(&self, _: &Trace) -> Result<RunSpec, String> {
+    fn spec_from_trace(&self, _: &Trace) -> Result<RunSpec, String> {
         Err("only runs that never end".to_owned())
     }
 }

@@ -16,7 +16,7 @@ pub(crate) fn first_enters() -> Settings {
     let workload = Workload::locking(LockWorkload {
         pattern: RequestPattern::Closed { think: Distribution::ZERO },
         entries: EntriesPerProcess::Listed(vec![1, 0]),
-        hold: Distribution::units(9),
+        hold: Distribution::time_units(9),
     });
     Settings { workload, ..Settings::new(2) }
 }

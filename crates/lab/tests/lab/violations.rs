@@ -89,12 +89,12 @@ impl RunSource for OpenSource {
         json!([])
     }
 
-    fn run_from_args(&self, words: &[String]) -> Result<RunSpec, String> {
+    fn spec_from_args(&self, words: &[String]) -> Result<RunSpec, String> {
         let run = SimulationEngine::new(Simulation::<Open>::new((), first_enters()));
         Ok(run_spec(words, CountingEngine { run, counts: self.0.clone() }))
     }
 
-    fn run_from_trace(&self, _: &Trace) -> Result<RunSpec, String> {
+    fn spec_from_trace(&self, _: &Trace) -> Result<RunSpec, String> {
         Err("an open lock is not recorded".to_owned())
     }
 }

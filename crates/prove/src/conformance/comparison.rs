@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
-use tenure_check::{GlobalState, VisitedStep, WalkObserver, WalkReport};
+use tenure_check::{ExplorationReport, GlobalState, StateSpaceObserver, VisitedStep};
 
 use crate::conformance::matching::{StepMatch, StepMatcher};
 use crate::model::Model;
@@ -57,7 +57,7 @@ pub struct ConformanceReport {
     /// First difference, which ended the comparison.
     pub mismatch: Option<ConformanceMismatch>,
     /// True if every reachable state and step was compared. False if a limit or the first
-    /// difference ended the walk.
+    /// difference ended the exploration.
     pub is_complete: bool,
 }
 
@@ -90,7 +90,7 @@ impl ConformanceReport {
     }
 }
 
-/// Compares an implementation with a model. A walk visits the states and steps of the
+/// Compares an implementation with a model. An exploration visits the states and steps of the
 /// implementation, and this observer compares each of them.
 pub struct ConformanceChecker<'m> {
     model: &'m Model,
@@ -113,8 +113,8 @@ pub struct ConformanceChecker<'m> {
 
 impl<'m> ConformanceChecker<'m> {
     /// Creates an observer that compares a group of `size` processes with `model`. The observer
-    /// must be passed to a walk, which visits the states of the implementation and reports them to
-    /// the observer.
+    /// must be passed to an exploration, which visits the states of the implementation and reports
+    /// them to the observer.
     pub fn new(model: &'m Model, abstraction: Abstraction, size: u32) -> Self {
         ConformanceChecker {
             model,
@@ -128,9 +128,9 @@ impl<'m> ConformanceChecker<'m> {
         }
     }
 
-    /// Returns the results of the comparison. `walk` is the report of the walk over the states of
-    /// the implementation.
-    pub fn finish(mut self, walk: WalkReport) -> ConformanceReport {
+    /// Returns the results of the comparison. `walk` is the report of the exploration over the
+    /// states of the implementation.
+    pub fn finish(mut self, walk: ExplorationReport) -> ConformanceReport {
         self.comparison.is_complete = walk.is_complete;
         self.comparison
     }
@@ -194,7 +194,7 @@ impl ConformanceChecker<'_> {
         None
     }
 
-    /// Stores `mismatch` in the report. Ends the walk if there is a mismatch.
+    /// Stores `mismatch` in the report. Ends the exploration if there is a mismatch.
     fn end_at(&mut self, mismatch: Option<ConformanceMismatch>) -> ControlFlow<()> {
         let has_ended = mismatch.is_some();
         self.comparison.mismatch = mismatch;
@@ -202,7 +202,7 @@ impl ConformanceChecker<'_> {
     }
 }
 
-impl WalkObserver for ConformanceChecker<'_> {
+impl StateSpaceObserver for ConformanceChecker<'_> {
     fn on_initial_state(&mut self, state: &GlobalState) -> ControlFlow<()> {
         let mismatch = self.add_state(state);
         self.end_at(mismatch)

@@ -8,7 +8,7 @@ use crate::model::Model;
 use crate::model::action::Action;
 use crate::structure::evaluation::{Assignment, Evaluator};
 use crate::structure::table::Structure;
-use crate::structure::transition::apply_action;
+use crate::structure::transition::apply_updates;
 use crate::structure::value::Value;
 
 /// Maximum number of model actions that together explain one step of the code. For example, a
@@ -57,9 +57,9 @@ impl<'m> StepMatcher<'m> {
             for (state, names) in &level {
                 for action in &self.model.actions {
                     for assignment in self.enabled(state, action) {
-                        let reached = apply_action(state, action, &assignment);
+                        let reached = apply_updates(state, action, &assignment);
                         let mut names = names.clone();
-                        names.push(action.title());
+                        names.push(action.display_name());
                         if self.is_reached(&reached, after) {
                             return Some(StepMatch::Actions(names));
                         }
@@ -81,7 +81,7 @@ impl<'m> StepMatcher<'m> {
     fn is_reached(&self, state: &Structure, wanted: &Structure) -> bool {
         self.model.state_symbols.iter().all(|symbol| {
             match self.model.lossy_messages.contains(symbol) {
-                true => state.includes(*symbol, wanted),
+                true => state.is_superset_on(*symbol, wanted),
                 false => state.agrees_on(*symbol, wanted),
             }
         })
@@ -101,7 +101,8 @@ impl<'m> StepMatcher<'m> {
         };
         self.model.state_symbols.iter().all(|symbol| {
             let is_message = self.model.lossy_messages.contains(symbol);
-            let tables = [state, ends[0], ends[1]].into_iter().filter_map(|it| it.table(*symbol));
+            let tables =
+                [state, ends[0], ends[1]].into_iter().filter_map(|it| it.explicit_table(*symbol));
             let mut entries = tables.flat_map(|table| table.entries());
             entries.all(|(arguments, _)| {
                 let value = state.value(*symbol, arguments);

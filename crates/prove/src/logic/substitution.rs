@@ -32,7 +32,7 @@ impl Term {
     /// no second copy of each symbol. It also needs no frame axioms, which would state what the
     /// step leaves unchanged.
     #[must_use]
-    pub fn expressed_before_step(&self, updates: &SymbolUpdates) -> Term {
+    pub fn weakest_precondition(&self, updates: &SymbolUpdates) -> Term {
         Substitution { updates, next_index: 1 }.apply(self, &Bindings::new())
     }
 
@@ -119,7 +119,7 @@ impl Substitution<'_> {
         let mut inner = values.clone();
         let mut renamed = Vec::with_capacity(variables.len());
         for variable in variables {
-            let fresh = variable.with_index(self.next_index);
+            let fresh = variable.with_rename_index(self.next_index);
             self.next_index += 1;
             inner.insert(*variable, fresh.into());
             renamed.push(fresh);
@@ -144,8 +144,8 @@ mod tests {
     fn replaces_symbol_by_its_new_definition() {
         let update = SymbolUpdate { symbol: INSIDE, parameters: vec![P], value: P.equals(Q) };
         let updates = SymbolUpdates::from([(INSIDE, update)]);
-        assert_eq!(INSIDE.at(Q).expressed_before_step(&updates), Q.equals(Q));
-        assert_eq!(KNOWS.at((P, Q)).expressed_before_step(&updates), KNOWS.at((P, Q)));
+        assert_eq!(INSIDE.at(Q).weakest_precondition(&updates), Q.equals(Q));
+        assert_eq!(KNOWS.at((P, Q)).weakest_precondition(&updates), KNOWS.at((P, Q)));
     }
 
     #[test]
@@ -154,8 +154,8 @@ mod tests {
         let value = exists([Q], KNOWS.at((P, Q)));
         let update = SymbolUpdate { symbol: INSIDE, parameters: vec![P], value };
         let updates = SymbolUpdates::from([(INSIDE, update)]);
-        let after = for_all([Q], INSIDE.at(Q)).expressed_before_step(&updates);
-        let (outer, inner) = (Q.with_index(1), Q.with_index(2));
+        let after = for_all([Q], INSIDE.at(Q)).weakest_precondition(&updates);
+        let (outer, inner) = (Q.with_rename_index(1), Q.with_rename_index(2));
         assert_eq!(after, for_all([outer], exists([inner], KNOWS.at((outer, inner)))));
     }
 
@@ -166,6 +166,6 @@ mod tests {
             (INSIDE, SymbolUpdate { symbol: INSIDE, parameters: vec![P], value: KNOWS.at((P, P)) }),
             (KNOWS, SymbolUpdate { symbol: KNOWS, parameters: vec![P, Q], value: INSIDE.at(P) }),
         ]);
-        assert_eq!(INSIDE.at(P).expressed_before_step(&updates), KNOWS.at((P, P)));
+        assert_eq!(INSIDE.at(P).weakest_precondition(&updates), KNOWS.at((P, P)));
     }
 }

@@ -46,7 +46,7 @@ impl Symbol {
     ///
     /// Panics if the symbol has arguments.
     #[track_caller]
-    pub fn value(self) -> Term {
+    pub fn constant_term(self) -> Term {
         Term::apply(self, Vec::new())
     }
 }

@@ -239,7 +239,7 @@ impl From<bool> for Term {
 
 impl From<Symbol> for Term {
     fn from(constant: Symbol) -> Self {
-        constant.value()
+        constant.constant_term()
     }
 }
 

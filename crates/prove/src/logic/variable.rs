@@ -42,7 +42,7 @@ impl Variable {
 
     /// Returns the variable with its index replaced by `index`.
     #[must_use]
-    pub fn with_index(self, index: u32) -> Self {
+    pub fn with_rename_index(self, index: u32) -> Self {
         Variable { index, ..self }
     }
 }

@@ -39,7 +39,7 @@ impl Action {
 
     /// Returns the name of the action. For the loss of a message, the name of the message follows
     /// the word `lose`.
-    pub fn title(&self) -> String {
+    pub fn display_name(&self) -> String {
         if self.is_loss { format!("lose {}", self.name) } else { self.name.to_owned() }
     }
 
@@ -93,7 +93,7 @@ impl Action {
     /// Panics if the sorts differ from the declaration of the symbol.
     #[must_use]
     #[track_caller]
-    pub fn add(self, relation: Symbol, arguments: impl Arguments) -> Self {
+    pub fn add_tuple(self, relation: Symbol, arguments: impl Arguments) -> Self {
         self.set(relation, arguments, true)
     }
 
@@ -104,7 +104,7 @@ impl Action {
     /// Panics if the sorts differ from the declaration of the symbol.
     #[must_use]
     #[track_caller]
-    pub fn remove(self, relation: Symbol, arguments: impl Arguments) -> Self {
+    pub fn remove_tuple(self, relation: Symbol, arguments: impl Arguments) -> Self {
         self.set(relation, arguments, false)
     }
 
@@ -153,7 +153,7 @@ impl Action {
 
 /// Returns one variable for each argument of `symbol`. All these variables have the name `place`.
 pub(crate) fn argument_variables(symbol: Symbol) -> Vec<Variable> {
-    let place = |(index, sort)| Variable::new("place", sort).with_index(index);
+    let place = |(index, sort)| Variable::new("place", sort).with_rename_index(index);
     (0u32..).zip(symbol.domain.iter().copied()).map(place).collect()
 }
 
@@ -171,8 +171,8 @@ mod tests {
 
     #[test]
     fn later_changes_take_precedence() {
-        let action = Action::new("swap", [X, Y]).remove(INSIDE, X).add(INSIDE, Y);
-        let after = INSIDE.at(X).expressed_before_step(&action.updates);
+        let action = Action::new("swap", [X, Y]).remove_tuple(INSIDE, X).add_tuple(INSIDE, Y);
+        let after = INSIDE.at(X).weakest_precondition(&action.updates);
         let mut before = Structure::new(2);
         before.add_tuple(INSIDE, [Value::process(0)]);
         let holds = |x, y| {

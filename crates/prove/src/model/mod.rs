@@ -79,7 +79,7 @@ impl Model {
 
     /// Returns all actions: the actions in [`Model::actions`] and, for each relation in
     /// [`Model::lossy_messages`], an action by which the network loses a message.
-    pub fn actions_and_losses(&self) -> Vec<Action> {
+    pub fn actions_with_message_loss(&self) -> Vec<Action> {
         let losses = self.lossy_messages.iter().map(|message| loss(*message));
         self.actions.iter().cloned().chain(losses).collect()
     }
@@ -101,12 +101,12 @@ impl Model {
 /// Returns the action by which the network loses one message. The tuples of the relation `message`
 /// are the messages in flight.
 fn loss(message: Symbol) -> Action {
-    let lost = |(index, sort)| Variable::new("lost", sort).with_index(index);
+    let lost = |(index, sort)| Variable::new("lost", sort).with_rename_index(index);
     let parameters: Vec<Variable> =
         (1u32..).zip(message.domain.iter().copied()).map(lost).collect();
     let arguments: Vec<Term> = parameters.iter().map(|variable| (*variable).into()).collect();
     Action::new(message.name, parameters)
         .into_loss()
         .when(message.at(arguments.clone()))
-        .remove(message, arguments)
+        .remove_tuple(message, arguments)
 }

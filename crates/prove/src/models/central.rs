@@ -92,15 +92,15 @@ fn process_actions(variant: Option<&str>) -> Vec<Action> {
             .when(!is_waiting_or_inside(X))
             .set(WAITING, X, true)
             .set(NUMBER, X, &next)
-            .add(REQUEST, (Term::from(X), next)),
+            .add_tuple(REQUEST, (Term::from(X), next)),
         enter.set(WAITING, X, false).set(INSIDE, X, true),
         Action::new("return-late-grant", [X, M])
             .when(GRANT.at((X, M)) & !(is_present & is_waiting_or_inside(X)))
-            .add(RELEASE, (X, M)),
+            .add_tuple(RELEASE, (X, M)),
         Action::new("exit", [X])
             .when(INSIDE.at(X))
             .set(INSIDE, X, false)
-            .add(RELEASE, (Term::from(X), NUMBER.at(X))),
+            .add_tuple(RELEASE, (Term::from(X), NUMBER.at(X))),
     ]
 }
 
@@ -113,13 +113,13 @@ fn coordinator_actions() -> Vec<Action> {
     let is_waiting = (QUEUED.at((P, N)) & P.differs(X)) | (P.equals(X) & N.equals(M));
     let is_next = P.equals(Y) & N.equals(K);
     let grants_next =
-        |action: Action| action.define(HOLDER, [P, N], is_next.clone()).add(GRANT, (Y, K));
+        |action: Action| action.define(HOLDER, [P, N], is_next.clone()).add_tuple(GRANT, (Y, K));
     let is_returned = RELEASE.at((X, M)) & HOLDER.at((X, M));
     vec![
         Action::new("grant-request", [X, M])
             .when(is_receipt.clone() & !is_held)
-            .add(HOLDER, (X, M))
-            .add(GRANT, (X, M)),
+            .add_tuple(HOLDER, (X, M))
+            .add_tuple(GRANT, (X, M)),
         Action::new("queue-request", [X, M, Y, K])
             .when(is_receipt.clone() & HOLDER.at((Y, K)) & Y.differs(X))
             .define(QUEUED, [P, N], is_waiting.clone()),
@@ -134,14 +134,14 @@ fn coordinator_actions() -> Vec<Action> {
         grants_next(
             Action::new("grant-after-release", [X, M, Y, K])
                 .when(is_returned.clone() & QUEUED.at((Y, K)))
-                .remove(QUEUED, (Y, K)),
+                .remove_tuple(QUEUED, (Y, K)),
         ),
         Action::new("become-free", [X, M])
             .when(is_returned & !exists([P, N], QUEUED.at((P, N))))
-            .remove(HOLDER, (X, M)),
+            .remove_tuple(HOLDER, (X, M)),
         Action::new("withdraw-queued", [X, M])
             .when(RELEASE.at((X, M)) & QUEUED.at((X, M)))
-            .remove(QUEUED, (X, M)),
+            .remove_tuple(QUEUED, (X, M)),
     ]
 }
 

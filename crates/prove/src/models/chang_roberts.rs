@@ -79,14 +79,14 @@ fn actions(variant: Option<&str>) -> Vec<Action> {
         _ => RANK.at(X).less(RANK.at(O)),
     };
     let start = |action: Action| {
-        action.set(PARTICIPANT, X, true).add(CANDIDACY, (Term::from(X), NEXT.at(X)))
+        action.set(PARTICIPANT, X, true).add_tuple(CANDIDACY, (Term::from(X), NEXT.at(X)))
     };
     vec![
         start(Action::new("elect", [X]).when(!PARTICIPANT.at(X))),
         Action::new("forward", [X, O])
             .when(CANDIDACY.at((O, X)) & is_passed)
             .set(PARTICIPANT, X, true)
-            .add(CANDIDACY, (Term::from(O), NEXT.at(X))),
+            .add_tuple(CANDIDACY, (Term::from(O), NEXT.at(X))),
         start(
             Action::new("discard-and-start", [X, O])
                 .when(CANDIDACY.at((O, X)) & RANK.at(O).less(RANK.at(X)) & !PARTICIPANT.at(X)),
@@ -96,13 +96,13 @@ fn actions(variant: Option<&str>) -> Vec<Action> {
             .set(PARTICIPANT, X, false)
             .set(ELECTED, X, true)
             .set(LEADER, X, X)
-            .add(ANNOUNCEMENT, (Term::from(X), NEXT.at(X))),
+            .add_tuple(ANNOUNCEMENT, (Term::from(X), NEXT.at(X))),
         Action::new("learn", [X, O])
             .when(ANNOUNCEMENT.at((O, X)) & O.differs(X))
             .set(PARTICIPANT, X, false)
             .set(ELECTED, X, true)
             .set(LEADER, X, O)
-            .add(ANNOUNCEMENT, (Term::from(O), NEXT.at(X))),
+            .add_tuple(ANNOUNCEMENT, (Term::from(O), NEXT.at(X))),
         Action::new("end", [X]).when(ANNOUNCEMENT.at((X, X))).set(PARTICIPANT, X, false),
     ]
 }

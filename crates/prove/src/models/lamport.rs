@@ -120,18 +120,18 @@ fn actions(variant: Option<&str>) -> Vec<Action> {
     let receive_request = Action::new("receive-request", [X, Y, M])
         .when(REQUEST.at((Y, X, M)) & is_first())
         .set(CLOCK, X, &replied)
-        .add(QUEUED, (X, Y, M))
-        .remove(REQUEST, (Y, X, M))
-        .add(REPLY, (Term::from(X), Y, replied));
+        .add_tuple(QUEUED, (X, Y, M))
+        .remove_tuple(REQUEST, (Y, X, M))
+        .add_tuple(REPLY, (Term::from(X), Y, replied));
     let receive_reply = Action::new("receive-reply", [X, Y, M])
         .when(REPLY.at((Y, X, M)) & is_first())
         .set(CLOCK, X, &received)
-        .remove(REPLY, (Y, X, M));
+        .remove_tuple(REPLY, (Y, X, M));
     let receive_release = Action::new("receive-release", [X, Y, M, K])
         .when(RELEASE.at((Y, X, M, K)) & is_first())
         .set(CLOCK, X, received)
-        .remove(RELEASE, (Y, X, M, K))
-        .remove(QUEUED, (X, Y, K));
+        .remove_tuple(RELEASE, (Y, X, M, K))
+        .remove_tuple(QUEUED, (X, Y, K));
     let has_all_replies = for_all([Q], Q.differs(X).implies(!AWAITED.at((X, Q))));
     let is_on_top = for_all([Q, C], QUEUED.at((X, Q, C)).implies(precedes(STAMP.at(X), X, C, Q)));
     let enter = Action::new("enter", [X]).when(WAITING.at(X));

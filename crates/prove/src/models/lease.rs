@@ -102,7 +102,7 @@ pub(super) const ENTRY: ModelEntry = ModelEntry {
 
 /// Durations of a lease, and drift of the clocks. All durations have the same unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LeaseParameters {
+pub struct LeaseModelParameters {
     /// Time for which a client claims the lock, measured from its request.
     pub lease: u64,
     /// Time for which the grantor reserves the lock for a client, measured from the moment of the
@@ -112,7 +112,7 @@ pub struct LeaseParameters {
     pub drift_ppm: u32,
 }
 
-impl LeaseParameters {
+impl LeaseModelParameters {
     /// Returns the model of a lease with these durations. The model does not assume that a client's
     /// lease ends before the grantor's reservation. If the durations do not ensure this, the solver
     /// refutes the model.
@@ -159,7 +159,7 @@ fn model(variant: Option<&str>) -> Model {
             for_all([P], TICKET.at(P).equals(0) & ROUND.at(P).equals(0)),
             for_all([P, K, R], !REQUEST.at((P, K, R)) & !GRANT.at((P, K, R))),
             for_all([P, K], !RELEASE.at((P, K))),
-            !HELD.value() & !CLOSED.value(),
+            !HELD.constant_term() & !CLOSED.constant_term(),
         ],
         actions: client_actions(variant).into_iter().chain(grantor_actions(variant)).collect(),
         invariant: invariant(),
@@ -172,7 +172,7 @@ fn model(variant: Option<&str>) -> Model {
 /// multiples of the maximum delay of a message.
 fn axioms(variant: Option<&str>) -> Vec<Axiom> {
     let Some(variant) = variant else {
-        let margin = ends_before(LEASE.value(), EXPIRY.value());
+        let margin = ends_before(LEASE.constant_term(), EXPIRY.constant_term());
         return vec![
             positive_rates(),
             Axiom::new("a lease has a positive duration", zero().less(LEASE)),
@@ -197,7 +197,7 @@ fn claims(process: Variable) -> Term {
 /// Returns a formula that is true if the grantor reserves the lock for one attempt of `process` to
 /// enter. `ticket` is the ticket of this attempt.
 fn is_held_by(process: Variable, ticket: impl Into<Term>) -> Term {
-    HELD.value() & HOLDER.equals(process) & HELD_TICKET.equals(ticket)
+    HELD.constant_term() & HOLDER.equals(process) & HELD_TICKET.equals(ticket)
 }
 
 /// Returns a formula that is true if the lock stays available to `process` until `deadline`. The
@@ -207,7 +207,7 @@ fn is_held_by(process: Variable, ticket: impl Into<Term>) -> Term {
 fn is_reserved(process: Variable, ticket: impl Into<Term>, deadline: Symbol) -> Term {
     let remaining = deadline.at(process) - CLOCK.at(process);
     let reserved = HELD_UNTIL.minus(GRANTOR_CLOCK);
-    (CLOSED.value() | is_held_by(process, ticket)) & ends_before(remaining, reserved)
+    (CLOSED.constant_term() | is_held_by(process, ticket)) & ends_before(remaining, reserved)
 }
 
 /// Returns a formula that is true if a grant is in flight and its receiver could claim the lock
@@ -230,7 +230,7 @@ fn client_actions(variant: Option<&str>) -> Vec<Action> {
             .set(ROUND, X, &round)
             .set(PENDING, X, true)
             .set(ASKED_UNTIL, X, CLOCK.at(X).plus(LEASE))
-            .add(REQUEST, (Term::from(X), ticket, round))
+            .add_tuple(REQUEST, (Term::from(X), ticket, round))
     };
     let wants = M.equals(TICKET.at(X)) & is_waiting_or_inside(X);
     let over = |action: Action| action.set(INSIDE, X, false).set(PENDING, X, false);
@@ -253,15 +253,15 @@ fn client_actions(variant: Option<&str>) -> Vec<Action> {
             .set(INSIDE, X, true),
         Action::new("receive-old-grant", [X, M, N])
             .when(GRANT.at((X, M, N)) & !wants.clone())
-            .add(RELEASE, (X, M)),
+            .add_tuple(RELEASE, (X, M)),
         // A message `Turn` permits nothing, so the model has no such message. This action may
         // happen at any time.
         Action::new("receive-old-turn", [X, M])
             .when(M.at_most(TICKET.at(X)) & !wants)
-            .add(RELEASE, (X, M)),
+            .add_tuple(RELEASE, (X, M)),
         Action::new("request-times-out", [X]).when(PENDING.at(X)).set(PENDING, X, false),
         over(Action::new("leave", [X]).when(INSIDE.at(X)))
-            .add(RELEASE, (Term::from(X), TICKET.at(X))),
+            .add_tuple(RELEASE, (Term::from(X), TICKET.at(X))),
         over(Action::new("crash", [X, M]).when(TICKET.at(X).less(M)))
             .set(WAITING, X, false)
             .set(TICKET, X, M)
@@ -278,11 +278,11 @@ fn grantor_actions(variant: Option<&str>) -> Vec<Action> {
     };
     // A newer request of the holder replaces the holder's claim.
     let is_replaced = HOLDER.equals(X) & HELD_TICKET.less(M);
-    let is_free = !CLOSED.value() & (!HELD.value() | is_replaced.clone());
+    let is_free = !CLOSED.constant_term() & (!HELD.constant_term() | is_replaced.clone());
     let is_requested = REQUEST.at((X, M, N));
     let renewal = Action::new("grant-renewal", [X, M, N])
-        .when(is_requested.clone() & !CLOSED.value() & is_held_by(X, M))
-        .add(GRANT, (X, M, N));
+        .when(is_requested.clone() & !CLOSED.constant_term() & is_held_by(X, M))
+        .add_tuple(GRANT, (X, M, N));
     let restart = Action::new("restart-grantor", []).set(HELD, (), false).set(
         HELD_UNTIL,
         (),
@@ -290,19 +290,23 @@ fn grantor_actions(variant: Option<&str>) -> Vec<Action> {
     );
     vec![
         hold(Action::new("grant", [X, M, N]).when(is_requested.clone() & is_free))
-            .add(GRANT, (X, M, N)),
+            .add_tuple(GRANT, (X, M, N)),
         if variant == Some("renewal-ignored") { renewal } else { reserve(renewal) },
         Action::new("replace-claim", [X, M, N])
-            .when(is_requested & HELD.value() & is_replaced)
+            .when(is_requested & HELD.constant_term() & is_replaced)
             .set(HELD, (), false),
-        hold(Action::new("call-next", [X, M]).when(!CLOSED.value() & !HELD.value())),
+        hold(
+            Action::new("call-next", [X, M]).when(!CLOSED.constant_term() & !HELD.constant_term()),
+        ),
         Action::new("receive-release", [X, M]).when(RELEASE.at((X, M)) & is_held_by(X, M)).set(
             HELD,
             (),
             false,
         ),
         Action::new("expire", [])
-            .when(HELD_UNTIL.at_most(GRANTOR_CLOCK) & (HELD.value() | CLOSED.value()))
+            .when(
+                HELD_UNTIL.at_most(GRANTOR_CLOCK) & (HELD.constant_term() | CLOSED.constant_term()),
+            )
             .set(HELD, (), false)
             .set(CLOSED, (), false),
         restart.set(CLOSED, (), variant != Some("forgotten-grants")),
@@ -373,7 +377,7 @@ fn deadlines() -> Vec<Conjunct> {
         Conjunct::new(
             "closed",
             "a restarted grantor has no holder until earlier grants have expired",
-            !(CLOSED.value() & HELD.value()),
+            !(CLOSED.constant_term() & HELD.constant_term()),
         ),
     ]
 }

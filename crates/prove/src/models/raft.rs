@@ -115,7 +115,7 @@ fn actions(variant: Option<&str>) -> Vec<Action> {
             [P, Q],
             if_then_else(P.equals(X), Q.equals(X), VOTES_RECEIVED.at((P, Q))),
         )
-        .add(REQUEST_VOTE, (Term::from(X), next));
+        .add_tuple(REQUEST_VOTE, (Term::from(X), next));
     vec![
         vote_for(start, X),
         forget_vote(follows(
@@ -131,15 +131,15 @@ fn actions(variant: Option<&str>) -> Vec<Action> {
                         & !is_candidate_or_leader(X)
                         & !HAS_VOTED.at(X),
                 )
-                .add(VOTE, (X, Y, M)),
+                .add_tuple(VOTE, (X, Y, M)),
             Y,
         ),
         Action::new("grant-vote-again", [X, Y, M])
             .when(REQUEST_VOTE.at((Y, M)) & is_current.clone() & has_voted_for(X, Y))
-            .add(VOTE, (X, Y, M)),
+            .add_tuple(VOTE, (X, Y, M)),
         Action::new("count-vote", [X, Y, M])
             .when(VOTE.at((Y, X, M)) & is_current & CANDIDATE.at(X))
-            .add(VOTES_RECEIVED, (X, Y)),
+            .add_tuple(VOTES_RECEIVED, (X, Y)),
         forget_votes(
             Action::new("win", [X, W])
                 .when(
@@ -151,7 +151,7 @@ fn actions(variant: Option<&str>) -> Vec<Action> {
         ),
         follows(Action::new("step-down", [X])),
         // Each message contains the term of its sender.
-        Action::new("mention-term", [X]).add(MENTIONED, TERM.at(X)),
+        Action::new("mention-term", [X]).add_tuple(MENTIONED, TERM.at(X)),
         match variant {
             Some("forgotten-vote") => forget_vote(crash),
             _ => crash,
@@ -195,7 +195,7 @@ fn invariant() -> Vec<Conjunct> {
 
 #[cfg(test)]
 mod tests {
-    use tenure_algorithms::election::raft::{Config, Raft};
+    use tenure_algorithms::election::raft::{Config, RaftElection};
     use tenure_check::{Check, GlobalState};
     use tenure_core::Algorithm;
 
@@ -211,9 +211,10 @@ mod tests {
 
     /// Compares the code with `model`, for two processes in the first term.
     fn compared(model: &Model) -> ConformanceReport {
-        let config = Config { heartbeat_modulus: 1, ..Config::plain(2, 1) };
+        let config = Config { heartbeat_modulus: 1, ..Config::with_defaults(2, 1) };
         let mut comparer = ConformanceChecker::new(model, abstraction, 2);
-        let check = Check::<Raft>::with(2, config).term_max_by(Raft::highest_term, 1);
+        let check = Check::<RaftElection>::with_protocol_config(2, config)
+            .max_term_of(RaftElection::highest_term, 1);
         let walk = check
             .visit_reachable_states(100_000, &mut comparer)
             .expect("the configuration is valid");

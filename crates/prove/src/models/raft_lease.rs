@@ -106,7 +106,7 @@ pub(super) const ENTRY: ModelEntry = ModelEntry {
 
 /// Durations of an election, and drift of the clocks. All durations have the same unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RaftLeaseParameters {
+pub struct RaftLeaseModelParameters {
     /// Interval between heartbeats.
     pub heartbeat: u64,
     /// Time for which a leader may act after a majority has responded to its heartbeat.
@@ -117,7 +117,7 @@ pub struct RaftLeaseParameters {
     pub drift_ppm: u32,
 }
 
-impl RaftLeaseParameters {
+impl RaftLeaseModelParameters {
     /// Returns the model of an election with these durations. The model does not assume that a
     /// leader's lease ends before the election timeouts of its followers. If the durations do not
     /// ensure this, the solver refutes the model.
@@ -184,10 +184,11 @@ fn axioms(variant: Option<&str>) -> Vec<Axiom> {
     let is_unsound = ENTRY.variants.iter().any(|it| it.is_refuted && Some(it.name) == variant);
     if is_unsound {
         let lease = if variant == Some("long-lease") { 12 } else { 8 };
-        let times = RaftLeaseParameters { heartbeat: 3, lease, election: 12, drift_ppm: 40_000 };
+        let times =
+            RaftLeaseModelParameters { heartbeat: 3, lease, election: 12, drift_ppm: 40_000 };
         return times.axioms();
     }
-    let margin = ends_before(HEARTBEAT_INTERVAL.plus(LEASE), ELECTION.value());
+    let margin = ends_before(HEARTBEAT_INTERVAL.plus(LEASE), ELECTION.constant_term());
     let times = zero().less(HEARTBEAT_INTERVAL) & zero().less(LEASE);
     vec![
         terms::quorum_intersection(),
@@ -237,7 +238,7 @@ fn become_candidate(action: Action) -> Action {
             [P, Q],
             if_then_else(P.equals(X), Q.equals(X), VOTES_RECEIVED.at((P, Q))),
         )
-        .add(REQUEST_VOTE, (Term::from(X), next))
+        .add_tuple(REQUEST_VOTE, (Term::from(X), next))
 }
 
 /// Returns `action` with a further effect: `X` sends its vote to `Y`. With the vote, `X` promises
@@ -247,7 +248,7 @@ fn vote(action: Action) -> Action {
         .set(HAS_VOTED, X, true)
         .set(VOTED_FOR, X, Y)
         .set(FOLLOWER, X, true)
-        .add(VOTE, (X, Y, M))
+        .add_tuple(VOTE, (X, Y, M))
 }
 
 /// Returns `action` with a further effect: `X` sends a heartbeat that has the number `number`.
@@ -259,7 +260,7 @@ fn send_heartbeat(action: Action, number: impl Into<Term>) -> Action {
         .set(ROUND, X, &number)
         .set(HEARTBEAT_AT, X, CLOCK.at(X).plus(HEARTBEAT_INTERVAL))
         .define(ANSWERED, [P, Q], if_then_else(P.equals(X), Q.equals(X), ANSWERED.at((P, Q))))
-        .add(HEARTBEAT, (Term::from(X), TERM.at(X), number))
+        .add_tuple(HEARTBEAT, (Term::from(X), TERM.at(X), number))
 }
 
 fn actions(variant: Option<&str>) -> Vec<Action> {
@@ -284,7 +285,7 @@ fn actions(variant: Option<&str>) -> Vec<Action> {
         )),
         Action::new("count-vote", [X, Y, M])
             .when(VOTE.at((Y, X, M)) & M.equals(TERM.at(X)) & CANDIDATE.at(X))
-            .add(VOTES_RECEIVED, (X, Y)),
+            .add_tuple(VOTES_RECEIVED, (X, Y)),
         step_down(Action::new("step-down", [X])),
     ];
     actions.extend(leader_actions(variant));
@@ -312,7 +313,7 @@ fn leader_actions(variant: Option<&str>) -> Vec<Action> {
         .set(HAS_VOTED, X, HAS_VOTED.at(X) & is_same_term.clone())
         .set(TERM, X, M)
         .set(FOLLOWER, X, true)
-        .add(HEARD, (X, Y, M, N));
+        .add_tuple(HEARD, (X, Y, M, N));
     vec![
         send_heartbeat(win, 1),
         send_heartbeat(Action::new("send-heartbeat", [X]).when(LEADER.at(X)), ROUND.at(X) + 1),
@@ -320,7 +321,7 @@ fn leader_actions(variant: Option<&str>) -> Vec<Action> {
         Action::new("receive-response", [X, Y, M, N])
             .when(HEARD.at((Y, X, M, N)) & is_in_time.clone())
             .when(is_same_term & N.equals(ROUND.at(X)))
-            .add(ANSWERED, (X, Y)),
+            .add_tuple(ANSWERED, (X, Y)),
         Action::new("renew-lease", [X, W])
             .when(is_in_time & has_lease(X, variant) & has_all(ANSWERED))
             .set(RENEWED_BY, X, W)

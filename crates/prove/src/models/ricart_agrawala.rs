@@ -121,7 +121,7 @@ fn receive_request(variant: Option<&str>) -> Action {
     Action::new("receive-request", [X, Y, M])
         .when(REQUEST.at((Y, X, M)))
         .set(CLOCK, X, clock)
-        .remove(REQUEST, (Y, X, M))
+        .remove_tuple(REQUEST, (Y, X, M))
         .define(DEFERRED, [P, Q, T], DEFERRED.at((P, Q, T)) | (is_this.clone() & defers.clone()))
         .define(REPLY, [P, Q, T], REPLY.at((P, Q, T)) | (is_this & !defers))
 }
@@ -129,8 +129,8 @@ fn receive_request(variant: Option<&str>) -> Action {
 fn receive_reply() -> Action {
     Action::new("receive-reply", [X, Y, M])
         .when(REPLY.at((Y, X, M)) & WAITING.at(X) & M.equals(STAMP.at(X)))
-        .add(GRANTED, (X, Y))
-        .remove(REPLY, (Y, X, M))
+        .add_tuple(GRANTED, (X, Y))
+        .remove_tuple(REPLY, (Y, X, M))
 }
 
 /// Returns the action *enter*, which is possible when all others have replied.

@@ -92,7 +92,7 @@ fn model(_: Option<&str>) -> Model {
                 .set(INSIDE, X, true),
             Action::new("receive-token", [X])
                 .when(TOKEN.at(X) & WAITING.at(X))
-                .remove(TOKEN, X)
+                .remove_tuple(TOKEN, X)
                 .set(WAITING, X, false)
                 .set(INSIDE, X, true),
             Action::new("receive-request", [X, Y, M])
@@ -102,18 +102,18 @@ fn model(_: Option<&str>) -> Model {
                 .when(REQUEST.at((Y, X, M)) & HOLDING.at(X) & is_due)
                 .set(KNOWN, (X, Y), newest)
                 .set(HOLDING, X, false)
-                .add(TOKEN, Y),
+                .add_tuple(TOKEN, Y),
             exit("exit-and-send")
                 .when(is_due_at_exit(Y))
                 .define(SERVED, [P], served.clone())
-                .add(TOKEN, Y)
+                .add_tuple(TOKEN, Y)
                 .define(QUEUED, [P], is_due_at_exit(P) & P.differs(Y)),
             exit("exit-and-keep")
                 .when(!exists([P], is_due_at_exit(P)) & Y.equals(X))
                 .define(SERVED, [P], served)
                 .set(HOLDING, X, true)
                 .define(QUEUED, [P], Term::falsehood()),
-            Action::new("lose-token", [X]).when(TOKEN.at(X)).remove(TOKEN, X),
+            Action::new("lose-token", [X]).when(TOKEN.at(X)).remove_tuple(TOKEN, X),
         ],
         invariant: invariant(),
     }

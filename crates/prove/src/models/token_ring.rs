@@ -44,7 +44,7 @@ pub(crate) const ENTRY: ModelEntry = ModelEntry {
 };
 
 fn model(_: Option<&str>) -> Model {
-    let pass = |action: Action| action.add(TOKEN, NEXT.at(X));
+    let pass = |action: Action| action.add_tuple(TOKEN, NEXT.at(X));
     let has_none = !WAITING.at(X) & !HOLDING.at(X) & !INSIDE.at(X);
     Model {
         name: ENTRY.name,
@@ -64,16 +64,16 @@ fn model(_: Option<&str>) -> Model {
                 .set(INSIDE, X, true),
             Action::new("receive-token", [X])
                 .when(TOKEN.at(X) & WAITING.at(X))
-                .remove(TOKEN, X)
+                .remove_tuple(TOKEN, X)
                 .set(WAITING, X, false)
                 .set(INSIDE, X, true),
             Action::new("hold-token", [X])
                 .when(TOKEN.at(X) & has_none)
-                .remove(TOKEN, X)
+                .remove_tuple(TOKEN, X)
                 .set(HOLDING, X, true),
             pass(Action::new("pass-token", [X]).when(HOLDING.at(X)).set(HOLDING, X, false)),
             pass(Action::new("exit", [X]).when(INSIDE.at(X)).set(INSIDE, X, false)),
-            Action::new("lose-token", [X]).when(TOKEN.at(X)).remove(TOKEN, X),
+            Action::new("lose-token", [X]).when(TOKEN.at(X)).remove_tuple(TOKEN, X),
         ],
         invariant: invariant(),
     }

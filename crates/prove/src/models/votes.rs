@@ -170,15 +170,15 @@ pub(super) fn requester_actions(is_up: &Term) -> Vec<Action> {
                     & is_expected
                     & !HAS_VOTE.at((REQUESTER, VOTER)),
             )
-            .add(HAS_VOTE, (REQUESTER, VOTER)),
+            .add_tuple(HAS_VOTE, (REQUESTER, VOTER)),
         Action::new("return-late-vote", [REQUESTER, VOTER, M, K])
             .when(LOCKED.at((VOTER, REQUESTER, M, K)) & !is_present & is_up.clone())
-            .add(RELEASE, (REQUESTER, VOTER, M, K)),
+            .add_tuple(RELEASE, (REQUESTER, VOTER, M, K)),
         // The model permits this step at any time. In the code, a process returns a vote only after
         // an inquiry, and only if another voter has refused its vote.
         Action::new("relinquish", [REQUESTER, VOTER])
             .when(WAITING.at(REQUESTER) & HAS_VOTE.at((REQUESTER, VOTER)))
-            .add(
+            .add_tuple(
                 RELINQUISH,
                 (
                     Term::from(REQUESTER),
@@ -187,7 +187,7 @@ pub(super) fn requester_actions(is_up: &Term) -> Vec<Action> {
                     VOTE_NUMBER.at((REQUESTER, VOTER)),
                 ),
             )
-            .remove(HAS_VOTE, (REQUESTER, VOTER))
+            .remove_tuple(HAS_VOTE, (REQUESTER, VOTER))
             .set(VOTE_NUMBER, (REQUESTER, VOTER), VOTE_NUMBER.at((REQUESTER, VOTER)) + 1),
         forget_request(
             Action::new("exit", [REQUESTER])
@@ -207,7 +207,7 @@ pub(super) fn vote_for(action: Action, process: Variable, stamp: Variable, numbe
         .set(CANDIDATE, VOTER, process)
         .set(VOTED_STAMP, VOTER, stamp)
         .set(VOTED_NUMBER, VOTER, &number)
-        .add(LOCKED, (VOTER, process, stamp, number))
+        .add_tuple(LOCKED, (VOTER, process, stamp, number))
 }
 
 /// Returns `action` with a further effect: the process [`VOTER`], which is a voter, takes back its
@@ -241,7 +241,9 @@ pub(super) fn voter_actions(is_up: &Term, is_due: impl Fn(Variable) -> Term) -> 
     let vote_for_next = |action| vote_for(action, NEXT_REQUESTER, NEXT_STAMP, NEXT_NUMBER.into());
     vec![
         vote_for(receive("vote").when(!HAS_VOTED.at(VOTER)), REQUESTER, M, 1.into()),
-        receive("queue-request").when(HAS_VOTED.at(VOTER)).add(QUEUED, (VOTER, REQUESTER, M, 1)),
+        receive("queue-request")
+            .when(HAS_VOTED.at(VOTER))
+            .add_tuple(QUEUED, (VOTER, REQUESTER, M, 1)),
         receive("receive-known-request"),
         vote_for_next(
             Action::new("vote-after-return", parameters)

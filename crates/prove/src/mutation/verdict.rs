@@ -5,7 +5,7 @@ use crate::logic::term::{Term, TermOperations, conjunction, disjunction, for_all
 use crate::model::Model;
 use crate::model::action::{Action, argument_variables};
 use crate::mutation::mutant::Mutant;
-use crate::obligations::counterexample::{Counterexample, InductionQuery};
+use crate::obligations::counterexample::{CounterexampleToInduction, InductionQuery};
 use crate::obligations::finite_models::find_counterexample_quickly;
 use crate::obligations::parallel::parallel_map;
 use crate::obligations::proof::{ObligationSelection, decide_obligations};
@@ -24,7 +24,7 @@ pub enum MutantVerdict {
         obligation: ProofObligation,
         /// Counterexample to induction. `None` if the search in small groups found none, or if no
         /// initial state or no step exists.
-        counterexample: Option<Box<Counterexample>>,
+        counterexample: Option<Box<CounterexampleToInduction>>,
     },
     /// The mutant has the same initial states as the model, and the same steps in every state that
     /// satisfies the invariant.
@@ -128,10 +128,10 @@ fn judge_one(
     })
 }
 
-fn refused_by(action: Option<&Action>, found: Counterexample) -> MutantVerdict {
+fn refused_by(action: Option<&Action>, found: CounterexampleToInduction) -> MutantVerdict {
     let conjunct = found.conjunct.to_owned();
     let obligation = match action {
-        Some(action) => ProofObligation::Consecution { action: action.title(), conjunct },
+        Some(action) => ProofObligation::Consecution { action: action.display_name(), conjunct },
         None => ProofObligation::Initiation(conjunct),
     };
     MutantVerdict::Refused { obligation, counterexample: Some(Box::new(found)) }

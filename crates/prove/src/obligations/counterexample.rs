@@ -55,7 +55,7 @@ impl<'m> InductionQuery<'m> {
         self
     }
 
-    /// Returns the query with all conjuncts of the invariant as conjuncts to violate.
+    /// Returns the query for a violation of at least one conjunct of the invariant.
     pub(crate) fn violating_any(mut self, model: &'m Model) -> Self {
         self.conjuncts = model.invariant.iter().collect();
         self
@@ -95,10 +95,10 @@ impl<'m> InductionQuery<'m> {
 
     /// Returns true if the action changes nothing that the conjuncts mention.
     pub(super) fn leaves_conjuncts_unchanged(&self) -> bool {
-        // `Term::expressed_before_step` renames bound variables, even without updates. Therefore it
+        // `Term::weakest_precondition` renames bound variables, even without updates. Therefore it
         // is applied to both formulas before the comparison.
         let is_equal = |it: &&Conjunct| {
-            self.afterwards(&it.formula) == it.formula.expressed_before_step(&SymbolUpdates::new())
+            self.afterwards(&it.formula) == it.formula.weakest_precondition(&SymbolUpdates::new())
         };
         self.action.is_some() && self.conjuncts.iter().all(is_equal)
     }
@@ -106,10 +106,8 @@ impl<'m> InductionQuery<'m> {
     /// Returns a formula over the state before the step that is true if `formula` is true after the
     /// step.
     fn afterwards(&self, formula: &Term) -> Term {
-        self.action.map_or_else(
-            || formula.clone(),
-            |action| formula.expressed_before_step(&action.updates),
-        )
+        self.action
+            .map_or_else(|| formula.clone(), |action| formula.weakest_precondition(&action.updates))
     }
 
     /// Returns true if `before` satisfies the axioms of the model and the conditions of the query
@@ -138,7 +136,7 @@ impl<'m> InductionQuery<'m> {
 
 /// Counterexample to induction. It is not a run: the state before the action need not be reachable.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Counterexample {
+pub struct CounterexampleToInduction {
     /// Action after which the conjunct is violated. `None` if an initial state violates the
     /// conjunct.
     pub action: Option<Action>,
@@ -166,7 +164,7 @@ pub(super) fn decode(
     induction: &InductionQuery<'_>,
     sizes: [(Sort, u32); 2],
     found: &SolverModel,
-) -> Option<Counterexample> {
+) -> Option<CounterexampleToInduction> {
     let mut before = Structure::default();
     let mut names = BTreeMap::new();
     for (sort, size) in sizes {
@@ -216,7 +214,7 @@ pub(super) fn decode(
     }
     let violated = violated.or(induction.conjuncts.first());
     let conjunct = violated.copied().unwrap_or_else(|| model.property());
-    Some(Counterexample {
+    Some(CounterexampleToInduction {
         action: induction.action.cloned(),
         parameters,
         witness: falsifying_assignment(&after, &conjunct.formula),
@@ -318,12 +316,12 @@ pub(crate) fn falsifying_assignment(structure: &Structure, formula: &Term) -> As
     witness
 }
 
-impl Counterexample {
+impl CounterexampleToInduction {
     /// Returns the action with its parameters, for example `receive-request x=P1 y=P2`. Returns `an
     /// initial state` if there is no action.
     pub fn action_text(&self) -> String {
         let Some(action) = &self.action else { return "an initial state".to_owned() };
-        let mut text = action.title();
+        let mut text = action.display_name();
         for parameter in &action.parameters {
             if let Some(value) = self.parameters.get(parameter) {
                 let _ = write!(text, " {}={value}", parameter.name);
@@ -386,7 +384,11 @@ mod tests {
     const CLOCK: Symbol = Symbol::constant("clock", Sort::Int);
 
     /// Returns the result of decoding a model in which the invariant consists of `formula`.
-    fn decoded(symbol: Symbol, formula: Term, definition: &str) -> Option<Counterexample> {
+    fn decoded(
+        symbol: Symbol,
+        formula: Term,
+        definition: &str,
+    ) -> Option<CounterexampleToInduction> {
         let model = Model {
             name: "clock",
             state_symbols: vec![symbol],
@@ -408,7 +410,7 @@ mod tests {
     fn numbers_that_are_too_large_yield_no_counterexample() {
         let decoded = |number: &str| {
             let definition = format!("define-fun clock () Int {number}");
-            decoded(CLOCK, CLOCK.value().at_most(5), &definition)
+            decoded(CLOCK, CLOCK.constant_term().at_most(5), &definition)
         };
         assert!(decoded("6").is_some());
         let largest = i64::MAX.to_string();

@@ -6,7 +6,7 @@ use crate::logic::term::{TermOperations, disjunction, for_all};
 use crate::logic::variable::Variable;
 use crate::model::Model;
 use crate::model::action::Action;
-use crate::obligations::counterexample::{Counterexample, InductionQuery, decode};
+use crate::obligations::counterexample::{CounterexampleToInduction, InductionQuery, decode};
 use crate::solver::process::{Satisfiability, SolverGoal};
 use crate::solver::solver_model::SolverModel;
 use crate::solver::{FIRST_TIMEOUT, Solver};
@@ -54,7 +54,7 @@ impl UndecidedGroups {
         model: &Model,
         induction: &InductionQuery<'_>,
         solver: &Solver,
-    ) -> Result<Option<Counterexample>, SolverError> {
+    ) -> Result<Option<CounterexampleToInduction>, SolverError> {
         let mut undecided = Vec::new();
         for size in std::mem::take(&mut self.0) {
             match search_group(model, induction, solver, size)? {
@@ -78,7 +78,7 @@ pub(super) fn find_counterexample(
     induction: &InductionQuery<'_>,
     solver: &Solver,
     max_processes: u32,
-) -> Result<Option<Counterexample>, SolverError> {
+) -> Result<Option<CounterexampleToInduction>, SolverError> {
     let mut groups = UndecidedGroups::up_to(max_processes, model);
     for limit in solver.attempt_timeouts() {
         let solver = solver.clone().with_query_timeout(limit);
@@ -96,7 +96,7 @@ pub(crate) fn find_counterexample_quickly(
     model: &Model,
     action: Option<&Action>,
     solver: &Solver,
-) -> Result<Option<Counterexample>, SolverError> {
+) -> Result<Option<CounterexampleToInduction>, SolverError> {
     let induction = InductionQuery::new(model, action).violating_any(model);
     let limit = FIRST_TIMEOUT.min(solver.query_timeout);
     let solver = solver.clone().with_query_timeout(limit);
@@ -111,7 +111,7 @@ fn search_group(
     induction: &InductionQuery<'_>,
     solver: &Solver,
     size: GroupSize,
-) -> Result<(Satisfiability, Option<Counterexample>), SolverError> {
+) -> Result<(Satisfiability, Option<CounterexampleToInduction>), SolverError> {
     let mut process = induction.start_solver(model, solver, SolverGoal::Example)?;
     let sorts = model.uninterpreted_sorts();
     let sizes = size.by_sort();
@@ -142,5 +142,5 @@ fn search_group(
 /// element, from 0. The solver declares the variable as a constant.
 pub(super) fn element_variable(sort: Sort, index: u32) -> Variable {
     Variable::new(if sort == Sort::Quorum { "quorum" } else { "process" }, sort)
-        .with_index(index + 1)
+        .with_rename_index(index + 1)
 }

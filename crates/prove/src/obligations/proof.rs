@@ -27,7 +27,7 @@ use crate::solver_error::SolverError;
 /// Returns an error if the solver cannot be started.
 pub fn prove(model: &Model, solver: &Solver) -> Result<ProofReport, SolverError> {
     let started = Instant::now();
-    let actions = model.actions_and_losses();
+    let actions = model.actions_with_message_loss();
     // Job 0 decides the obligations about the initial states.
     let results = parallel_map(actions.len() + 1, |job| {
         let action = job.checked_sub(1).map(|index| &actions[index]);
@@ -62,7 +62,7 @@ pub(crate) fn decide_obligations(
     let induction = InductionQuery::new(model, action);
     let mut process = induction.start_solver(model, solver, SolverGoal::Proof)?;
     let obligation = match action {
-        Some(action) => ProofObligation::Possible(action.title()),
+        Some(action) => ProofObligation::Possible(action.display_name()),
         None => ProofObligation::InitialState,
     };
     let outcome = existence_outcome(&mut process, model, &induction, solver)?;
@@ -74,7 +74,9 @@ pub(crate) fn decide_obligations(
         }
         let name = conjunct.name.to_owned();
         let obligation = match action {
-            Some(action) => ProofObligation::Consecution { action: action.title(), conjunct: name },
+            Some(action) => {
+                ProofObligation::Consecution { action: action.display_name(), conjunct: name }
+            }
             None => ProofObligation::Initiation(name),
         };
         let induction = induction.clone().violating(conjunct);

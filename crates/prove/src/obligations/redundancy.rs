@@ -1,7 +1,7 @@
 //! Conjuncts that an invariant does not need.
 
 use crate::model::{Conjunct, Model};
-use crate::obligations::counterexample::Counterexample;
+use crate::obligations::counterexample::CounterexampleToInduction;
 use crate::obligations::finite_models::find_counterexample_quickly;
 use crate::obligations::parallel::parallel_map;
 use crate::obligations::proof::{ObligationSelection, decide_obligations};
@@ -11,10 +11,10 @@ use crate::solver_error::SolverError;
 
 /// Result of an attempt to prove a model without one conjunct of its invariant.
 #[derive(Clone, Debug)]
-pub enum ConjunctNecessity {
+pub enum ConjunctRedundancy {
     /// Without the conjunct, the invariant is not inductive. The counterexample is `None` if the
     /// search in small groups found none in time.
-    Needed(Option<Box<Counterexample>>),
+    Needed(Option<Box<CounterexampleToInduction>>),
     /// Without this conjunct, the invariant is still inductive. If two conjuncts are redundant, the
     /// proof may still fail when both are left out.
     Redundant,
@@ -22,13 +22,13 @@ pub enum ConjunctNecessity {
     Undecided,
 }
 
-impl ConjunctNecessity {
+impl ConjunctRedundancy {
     /// Returns the result in a word: `needed`, `redundant` or `undecided`.
     pub fn name(&self) -> &'static str {
         match self {
-            ConjunctNecessity::Needed(_) => "needed",
-            ConjunctNecessity::Redundant => "redundant",
-            ConjunctNecessity::Undecided => "undecided",
+            ConjunctRedundancy::Needed(_) => "needed",
+            ConjunctRedundancy::Redundant => "redundant",
+            ConjunctRedundancy::Undecided => "undecided",
         }
     }
 }
@@ -58,16 +58,16 @@ impl Model {
 /// # Errors
 ///
 /// Returns an error if the solver cannot be started.
-pub fn assess_conjuncts(
+pub fn check_conjunct_redundancy(
     model: &Model,
     solver: &Solver,
-) -> Result<Vec<(&'static str, ConjunctNecessity)>, SolverError> {
+) -> Result<Vec<(&'static str, ConjunctRedundancy)>, SolverError> {
     let names: Vec<&str> =
         model.strengthening_conjuncts().iter().map(|conjunct| conjunct.name).collect();
     let needs = parallel_map(names.len(), |index| {
         model
             .without_conjunct(names[index])
-            .map_or(Ok(ConjunctNecessity::Redundant), |rest| assess_conjunct(&rest, solver))
+            .map_or(Ok(ConjunctRedundancy::Redundant), |rest| assess_conjunct(&rest, solver))
     })?;
     let conjuncts = model.strengthening_conjuncts().iter();
     Ok(conjuncts.map(|conjunct| conjunct.name).zip(needs).collect())
@@ -76,11 +76,11 @@ pub fn assess_conjuncts(
 /// Decides whether the invariant of a proved model is still inductive without one conjunct. `rest`
 /// is the model without this conjunct. Checks only the actions, because the initial states satisfy
 /// all conjuncts.
-fn assess_conjunct(rest: &Model, solver: &Solver) -> Result<ConjunctNecessity, SolverError> {
-    let actions = rest.actions_and_losses();
+fn assess_conjunct(rest: &Model, solver: &Solver) -> Result<ConjunctRedundancy, SolverError> {
+    let actions = rest.actions_with_message_loss();
     for action in &actions {
         if let Some(found) = find_counterexample_quickly(rest, Some(action), solver)? {
-            return Ok(ConjunctNecessity::Needed(Some(Box::new(found))));
+            return Ok(ConjunctRedundancy::Needed(Some(Box::new(found))));
         }
     }
     let mut is_undecided = false;
@@ -90,10 +90,10 @@ fn assess_conjunct(rest: &Model, solver: &Solver) -> Result<ConjunctNecessity, S
         {
             match decision.outcome {
                 ObligationOutcome::Proved => {}
-                ObligationOutcome::Refuted(found) => return Ok(ConjunctNecessity::Needed(found)),
+                ObligationOutcome::Refuted(found) => return Ok(ConjunctRedundancy::Needed(found)),
                 ObligationOutcome::Undecided => is_undecided = true,
             }
         }
     }
-    Ok(if is_undecided { ConjunctNecessity::Undecided } else { ConjunctNecessity::Redundant })
+    Ok(if is_undecided { ConjunctRedundancy::Undecided } else { ConjunctRedundancy::Redundant })
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value as Json, json};
 
-use crate::obligations::counterexample::Counterexample;
+use crate::obligations::counterexample::CounterexampleToInduction;
 
 /// Condition of a proof by induction.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -36,7 +36,7 @@ pub enum ObligationOutcome {
     /// The obligation does not hold. The counterexample is `None` in two cases. First, the search
     /// of small groups may find no counterexample in time. Second, the obligation may demand that a
     /// state exists, and there is no such state.
-    Refuted(Option<Box<Counterexample>>),
+    Refuted(Option<Box<CounterexampleToInduction>>),
     /// The solver did not decide the obligation within its time limit. The obligation is not
     /// proved.
     Undecided,
@@ -94,7 +94,7 @@ impl ProofReport {
 
     /// Returns the first counterexample to induction that a result contains. `None` if no
     /// result contains a counterexample.
-    pub fn counterexample(&self) -> Option<&Counterexample> {
+    pub fn counterexample(&self) -> Option<&CounterexampleToInduction> {
         self.obligations.iter().find_map(|it| match &it.outcome {
             ObligationOutcome::Refuted(counterexample) => counterexample.as_deref(),
             ObligationOutcome::Proved | ObligationOutcome::Undecided => None,
@@ -122,7 +122,7 @@ impl ProofReport {
             "proved": self.proved_count(),
             "is_proved": self.is_proved(),
             "open": open,
-            "counterexample": self.counterexample().map(Counterexample::to_json),
+            "counterexample": self.counterexample().map(CounterexampleToInduction::to_json),
             "seconds": self.elapsed.as_secs_f64(),
         })
     }

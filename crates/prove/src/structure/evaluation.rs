@@ -43,7 +43,7 @@ impl<'s> Evaluator<'s> {
             ranges.insert(sort, structure.elements(sort).collect());
         }
         for sort in [Sort::Int, Sort::Real] {
-            let mut numbers = structure.numbers(sort);
+            let mut numbers = structure.quantifier_numbers(sort);
             numbers.extend(extra_numbers.iter().copied().filter(|value| value.sort() == sort));
             ranges.insert(sort, numbers.into_iter().collect());
         }
@@ -183,7 +183,7 @@ impl<'s> Evaluator<'s> {
             };
         };
         if let Some((symbol, places)) = required(formula, wanted_truth, variables) {
-            let Some(table) = self.structure.table(symbol) else {
+            let Some(table) = self.structure.explicit_table(symbol) else {
                 return ControlFlow::Continue(());
             };
             let others = variables.iter().copied().filter(|it| !places.contains(it));

@@ -111,7 +111,7 @@ impl Structure {
     }
 
     /// Returns the table of a symbol. If it is `None`, the symbol has its default value everywhere.
-    pub fn table(&self, symbol: Symbol) -> Option<&InterpretationTable> {
+    pub fn explicit_table(&self, symbol: Symbol) -> Option<&InterpretationTable> {
         self.tables.get(&symbol)
     }
 
@@ -124,7 +124,7 @@ impl Structure {
 
     /// Returns 0 and all numbers of a sort that occur in the structure. By default, a quantifier
     /// over numbers ranges over these values.
-    pub fn numbers(&self, sort: Sort) -> BTreeSet<Value> {
+    pub fn quantifier_numbers(&self, sort: Sort) -> BTreeSet<Value> {
         let mut numbers = BTreeSet::from([Value::default_of(sort)]);
         for table in self.tables.values() {
             for (arguments, value) in table.entries() {
@@ -168,7 +168,7 @@ impl Structure {
     }
 
     /// Returns true if this structure contains all tuples that `relation` has in `other`.
-    pub fn includes(&self, relation: Symbol, other: &Structure) -> bool {
+    pub fn is_superset_on(&self, relation: Symbol, other: &Structure) -> bool {
         let Some(table) = other.tables.get(&relation) else { return true };
         table.entries().all(|(arguments, value)| self.value(relation, arguments) == value)
     }

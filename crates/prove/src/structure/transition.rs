@@ -18,8 +18,8 @@ const MAX_ADVANCE: i64 = 2;
 /// Returns all numbers that may be arguments of symbols after a step. Each of them is a number in
 /// the structure or in `assignment`, increased by 0 to [`MAX_ADVANCE`].
 pub(crate) fn possible_numbers_after(structure: &Structure, assignment: &Assignment) -> Vec<Value> {
-    let mut numbers = structure.numbers(Sort::Int);
-    numbers.extend(structure.numbers(Sort::Real));
+    let mut numbers = structure.quantifier_numbers(Sort::Int);
+    numbers.extend(structure.quantifier_numbers(Sort::Real));
     numbers.extend(assignment.values().copied());
     let advanced = |value: Value, by: i64| match value {
         Value::Int(number) => number.checked_add(by).map(Value::Int),
@@ -38,7 +38,7 @@ pub(crate) fn possible_numbers_after(structure: &Structure, assignment: &Assignm
 /// # Panics
 ///
 /// Panics if a number is too large for its type.
-pub fn apply_action(structure: &Structure, action: &Action, assignment: &Assignment) -> Structure {
+pub fn apply_updates(structure: &Structure, action: &Action, assignment: &Assignment) -> Structure {
     try_apply_action(structure, action, assignment).expect("numbers are not too large")
 }
 
@@ -104,7 +104,7 @@ mod tests {
             (mine & sent) | REQUEST.at((sender, Q, T)),
         );
         let assignment = Assignment::from([(X, Value::process(0))]);
-        let after = apply_action(&Structure::new(2), &action, &assignment);
+        let after = apply_updates(&Structure::new(2), &action, &assignment);
         let [first, second] = [0, 1].map(Value::process);
         assert_eq!(after.value(CLOCK, &[first]), Value::Int(1));
         assert!(after.value(REQUEST, &[first, second, Value::Int(1)]).is_true());

@@ -34,7 +34,7 @@ fn compared_with_crashes<P: Algorithm + Checkable>(
     let mut comparer =
         ConformanceChecker::new(&model, entry.abstraction.expect("it has one"), size);
     let order = P::card(&config, size).order;
-    let check = Check::<P>::with(size, config).configure(|config| {
+    let check = Check::<P>::with_protocol_config(size, config).configure(|config| {
         config.model.order = order;
         config.faults.crashes = crashes;
     });
@@ -92,7 +92,7 @@ fn token_ring_agrees_with_its_model() {
 #[test]
 fn chang_roberts_agrees_with_its_model() {
     for size in 1..=3 {
-        let config = chang_roberts::Config::plain(size);
+        let config = chang_roberts::Config::with_defaults(size);
         assert_size_agrees::<ChangRoberts>("chang-roberts", config, size);
     }
 }
@@ -107,7 +107,7 @@ fn maekawa_agrees_with_its_model() {
 #[test]
 fn majority_agrees_with_its_model() {
     (1..=2).for_each(|size| {
-        assert_size_agrees::<majority::Majority>("majority", majority(size), size);
+        assert_size_agrees::<majority::FaultTolerantMaekawa>("majority", majority(size), size);
     });
 }
 
@@ -115,8 +115,12 @@ fn majority_agrees_with_its_model() {
 /// section. The vote of this process is lost.
 #[test]
 fn majority_agrees_with_its_model_after_a_crash() {
-    let comparison =
-        compared_with_crashes::<majority::Majority>("majority", majority(2), (2, 1), |_| {});
+    let comparison = compared_with_crashes::<majority::FaultTolerantMaekawa>(
+        "majority",
+        majority(2),
+        (2, 1),
+        |_| {},
+    );
     assert!(comparison.agrees() && comparison.is_complete, "{comparison:#?}");
     assert!(comparison.actions.contains_key("crash"), "{comparison:#?}");
 }
@@ -124,10 +128,10 @@ fn majority_agrees_with_its_model_after_a_crash() {
 #[test]
 #[ignore = "takes 13 s: cargo test -p tenure-prove -- --ignored"]
 fn larger_groups_agree_with_their_models() {
-    assert_size_agrees::<ChangRoberts>("chang-roberts", chang_roberts::Config::plain(4), 4);
+    assert_size_agrees::<ChangRoberts>("chang-roberts", chang_roberts::Config::with_defaults(4), 4);
     assert_size_agrees::<RicartAgrawala>("ricart-agrawala", Default::default(), 3);
     assert_size_agrees::<maekawa::Maekawa>("maekawa", maekawa(3), 3);
-    assert_size_agrees::<majority::Majority>("majority", majority(3), 3);
+    assert_size_agrees::<majority::FaultTolerantMaekawa>("majority", majority(3), 3);
 }
 
 #[test]

@@ -4,12 +4,12 @@
 //! model.
 
 use num_rational::Ratio;
-use tenure_algorithms::election::raft::{Config as ElectionConfig, Raft};
-use tenure_algorithms::mutex::ExpiringEntryDurations;
+use tenure_algorithms::election::raft::{Config as ElectionConfig, RaftElection};
+use tenure_algorithms::mutex::LeaseDurations;
 use tenure_core::Algorithm;
 use tenure_prove::{
-    Assignment, Evaluator, LeaseParameters, Model, RaftLeaseParameters, Sort, Structure, Symbol,
-    Value, apply_action, prove,
+    Assignment, Evaluator, LeaseModelParameters, Model, RaftLeaseModelParameters, Sort, Structure,
+    Symbol, Value, apply_updates, prove,
 };
 use tenure_session::SessionDurations;
 
@@ -29,13 +29,13 @@ fn assert_decided(model: &Model, is_proved: bool) {
 
 /// Returns the two durations of a client's session, in nanoseconds: the validity at the client, and
 /// the TTL at the service.
-fn session(ttl: u64, drift_ppm: u32) -> LeaseParameters {
+fn session(ttl: u64, drift_ppm: u32) -> LeaseModelParameters {
     let SessionDurations { ttl, validity, .. } = SessionDurations::new(ttl, drift_ppm);
-    LeaseParameters { lease: validity, expiry: ttl, drift_ppm }
+    LeaseModelParameters { lease: validity, expiry: ttl, drift_ppm }
 }
 
-fn one_more(times: LeaseParameters) -> LeaseParameters {
-    LeaseParameters { lease: times.lease + 1, ..times }
+fn one_more(times: LeaseModelParameters) -> LeaseModelParameters {
+    LeaseModelParameters { lease: times.lease + 1, ..times }
 }
 
 #[test]
@@ -56,7 +56,7 @@ fn one_nanosecond_more_than_validity_is_refuted() {
 #[test]
 fn validity_is_the_derived_margin() {
     for (ttl, drift_ppm) in sessions() {
-        let satisfies_margin = |times: LeaseParameters| {
+        let satisfies_margin = |times: LeaseModelParameters| {
             let (slow, fast) = (MILLION - drift_ppm, MILLION + drift_ppm);
             u128::from(times.lease) * u128::from(fast) <= u128::from(ttl) * u128::from(slow)
         };
@@ -92,7 +92,7 @@ impl Run {
     /// Creates a run in which the first process enters, and its lease then expires at the grantor.
     /// After that, the second process enters. The clock of the grantor is fast, and the clocks of
     /// both processes are slow.
-    fn of(times: LeaseParameters) -> Self {
+    fn of(times: LeaseModelParameters) -> Self {
         let mut run = Run::initial(times);
         let (first, second) = (Value::process(0), Value::process(1));
         let request = |process| [("x", process), ("m", Value::Int(1)), ("n", Value::Int(1))];
@@ -108,7 +108,7 @@ impl Run {
     }
 
     /// Creates a run. In its initial state, all clocks read 0.
-    fn initial(times: LeaseParameters) -> Self {
+    fn initial(times: LeaseModelParameters) -> Self {
         let model = times.model();
         let mut state = Structure::new(2);
         let [slow, fast] = rates(times);
@@ -131,7 +131,7 @@ impl Run {
     }
 
     /// Lets time pass until the lease expires on the clock of the grantor.
-    fn elapse(&mut self, times: LeaseParameters) {
+    fn elapse(&mut self, times: LeaseModelParameters) {
         let [slow, fast] = rates(times);
         let expiry = units(times.expiry);
         let elapsed = expiry / fast;
@@ -154,7 +154,7 @@ impl Run {
             .collect();
         let is_possible = Evaluator::new(&self.state).holds(&action.guard, &assignment);
         assert!(is_possible, "{name} in {:?}", self.state.facts(self.model.symbols()));
-        self.state = apply_action(&self.state, action, &assignment);
+        self.state = apply_updates(&self.state, action, &assignment);
     }
 
     /// Returns true if at most one process claims the lock in the present state of the run.
@@ -165,7 +165,7 @@ impl Run {
 }
 
 /// Returns the lowest and the highest rate of a clock.
-fn rates(times: LeaseParameters) -> [Ratio<i128>; 2] {
+fn rates(times: LeaseModelParameters) -> [Ratio<i128>; 2] {
     let (drift, million) = (i128::from(times.drift_ppm), i128::from(MILLION));
     [million - drift, million + drift].map(|rate| Ratio::new(rate, million))
 }
@@ -176,10 +176,10 @@ fn units(duration: u64) -> Ratio<i128> {
 
 #[test]
 fn lease_tolerates_the_drift_on_its_card() {
-    let times = ExpiringEntryDurations::for_message_delay(1);
+    let times = LeaseDurations::for_message_delay(1);
     let drifting = |drift_ppm| {
         let (lease, expiry) = (times.lease.max, times.reservation.min);
-        LeaseParameters { lease, expiry, drift_ppm }.model()
+        LeaseModelParameters { lease, expiry, drift_ppm }.model()
     };
     assert_eq!(times.tolerated_drift_ppm(), 52_631);
     assert_decided(&drifting(times.tolerated_drift_ppm()), true);
@@ -188,12 +188,17 @@ fn lease_tolerates_the_drift_on_its_card() {
 
 #[test]
 fn raft_tolerates_the_drift_on_its_card() {
-    let config = ElectionConfig::plain(3, 1);
-    let card = Raft::card(&config, 3);
+    let config = ElectionConfig::with_defaults(3, 1);
+    let card = RaftElection::card(&config, 3);
     let drifting = |drift_ppm| {
         let (heartbeat, lease) = (config.heartbeat_interval.max, config.lease_duration.max);
-        RaftLeaseParameters { heartbeat, lease, election: config.election_timeout.min, drift_ppm }
-            .model()
+        RaftLeaseModelParameters {
+            heartbeat,
+            lease,
+            election: config.election_timeout.min,
+            drift_ppm,
+        }
+        .model()
     };
     assert_eq!(card.drift_ppm, 43_478);
     assert_decided(&drifting(card.drift_ppm), true);

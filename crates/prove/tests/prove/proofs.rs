@@ -108,7 +108,7 @@ fn impossible_actions_are_refuted() {
     for entry in &CATALOGUE {
         let mut model = entry.model();
         let action = model.actions.pop().expect("a model has actions");
-        let name = action.title();
+        let name = action.display_name();
         // The test examines only whether the last action is possible, so all other actions are left
         // out.
         model.actions = vec![action.when(tenure_prove::Term::falsehood())];

@@ -5,8 +5,8 @@ use std::fs;
 use std::path::Path;
 
 use tenure_prove::{
-    CATALOGUE, ConjunctNecessity, Model, ModelEntry, ObligationOutcome, Solver, assess_conjuncts,
-    first_model_entry_of, prove,
+    CATALOGUE, ConjunctRedundancy, Model, ModelEntry, ObligationOutcome, Solver,
+    check_conjunct_redundancy, first_model_entry_of, prove,
 };
 
 use crate::support::z3;
@@ -43,12 +43,12 @@ fn assert_documented(solver: &Solver, is_selected: impl Fn(&Model) -> bool) {
 
 /// Returns the redundant conjuncts of a model, in the form in which the documentation lists them.
 fn redundant(model: &Model, solver: &Solver) -> String {
-    let needs = assess_conjuncts(model, solver).expect("the solver runs");
+    let needs = check_conjunct_redundancy(model, solver).expect("the solver runs");
     assert_eq!(needs.len() + 1, model.invariant.len(), "{}", model.name);
-    let undecided = needs.iter().find(|(_, need)| matches!(need, ConjunctNecessity::Undecided));
+    let undecided = needs.iter().find(|(_, need)| matches!(need, ConjunctRedundancy::Undecided));
     assert!(undecided.is_none(), "{}: {undecided:?}", model.name);
     let is_redundant =
-        |(_, need): &&(&str, ConjunctNecessity)| matches!(need, ConjunctNecessity::Redundant);
+        |(_, need): &&(&str, ConjunctRedundancy)| matches!(need, ConjunctRedundancy::Redundant);
     let names = needs.iter().filter(is_redundant).map(|(name, _)| format!("`{name}`"));
     let names: Vec<String> = names.collect();
     if names.is_empty() { "none".to_owned() } else { names.join(", ") }

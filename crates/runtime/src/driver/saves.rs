@@ -19,7 +19,7 @@ where
     /// saved changes have become too long, or that the process has deferred a change.
     pub(super) fn save(&mut self) -> Result<(), NodeFailure> {
         if let Some(saving) = self.node.begin_save() {
-            self.executor.start_save(&saving, self.node.replacement_state())?;
+            self.executor.start_save(&saving, self.node.full_saved_state())?;
             self.saving = Some(saving);
             let is_rewrite_due =
                 self.executor.store_worker.is_rewrite_due() || self.node.needs_rewrite();

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use tenure_core::{ProcessId, Protocol, VectorClock};
 use tenure_trace::{
-    Action, ActionError, AppendError, ClockUnit, CreateError, FollowError, Header, MessageRecord,
-    MessageSelector, Record, RecordKind, RecordableProtocol, Schedule, ScriptRunner,
-    ServiceCommand, Subject, TraceSource, WriteError, Writer, unix_time_nanos,
+    ActionError, AppendError, ClockUnit, CreateError, Header, MessageRecord, MessageSelector,
+    Record, RecordKind, RecordSubject, RecordableProtocol, Schedule, ScheduleReplayError,
+    ScriptAction, ScriptRunner, ServiceCommand, TraceProducer, WriteError, Writer, unix_time_nanos,
 };
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::mpsc;
@@ -20,9 +20,9 @@ use crate::application::PassthroughApplication;
 use crate::executor::SentMessage;
 use crate::failure::NodeStartError;
 use crate::node_components::NodeComponents;
-use crate::store::{OpenError, StateOwner, Store};
+use crate::store::{OpenError, StableStorage, StateOwner};
 use crate::trace_sink::TraceSink;
-use crate::transport::{Listen, MeshError, MeshSettings};
+use crate::transport::{Listen, MeshSettings, MeshStartError};
 
 const ARRIVAL_TIMEOUT: Duration = Duration::from_secs(20);
 
@@ -69,15 +69,15 @@ pub enum ScriptedClusterError {
 ///
 /// # Errors
 ///
-/// [`FollowError`] if a node did not start, if a trace could not be written, or at the first
-/// impossible step. Some steps of models are impossible over TCP. For instance, a message is lost
-/// if its sender and its receiver have both restarted. No node is left running.
+/// [`ScheduleReplayError`] if a node did not start, if a trace could not be written, or at the
+/// first impossible step. Some steps of models are impossible over TCP. For instance, a message is
+/// lost if its sender and its receiver have both restarted. No node is left running.
 pub fn run_schedule_on_nodes<P: RecordableProtocol>(
     schedule: &Schedule,
     config: impl Fn(ProcessId) -> P::Config,
     directory: &Path,
     header: &Header,
-) -> Result<Vec<PathBuf>, FollowError<ScriptedClusterError>> {
+) -> Result<Vec<PathBuf>, ScheduleReplayError<ScriptedClusterError>> {
     let runtime = Builder::new_current_thread().enable_all().build();
     let mut nodes = ScriptedCluster {
         runtime: runtime.map_err(ScriptedClusterError::Runtime)?,
@@ -85,7 +85,7 @@ pub fn run_schedule_on_nodes<P: RecordableProtocol>(
             configs: (0..schedule.size).map(|index| config(ProcessId(index))).collect(),
             directory: directory.to_owned(),
             header: Header {
-                source: TraceSource::Node,
+                source: TraceProducer::Node,
                 clock: ClockUnit::Nanosecond,
                 n: schedule.size,
                 ..header.clone()
@@ -99,7 +99,7 @@ pub fn run_schedule_on_nodes<P: RecordableProtocol>(
         },
     };
     let booted = nodes.runtime.block_on(nodes.cluster.boot_all(&schedule.down_at_start));
-    let outcome = booted.map_err(FollowError::from).and_then(|()| nodes.follow(schedule));
+    let outcome = booted.map_err(ScheduleReplayError::from).and_then(|()| nodes.replay(schedule));
     let ScriptedCluster { runtime, mut cluster } = nodes;
     for index in 0..schedule.size {
         runtime.block_on(cluster.stop(ProcessId(index)));
@@ -119,7 +119,7 @@ async fn with_timeout(
 
 /// Creates a record that concerns the whole run instead of one process.
 fn run_record(kind: RecordKind) -> Record {
-    Record::new(unix_time_nanos(), Subject::Parent, kind)
+    Record::new(unix_time_nanos(), RecordSubject::Parent, kind)
 }
 
 fn addresses(size: u32) -> Result<Vec<SocketAddr>, ScriptedClusterError> {
@@ -149,10 +149,10 @@ struct ScriptedCluster<P: Protocol> {
 }
 
 impl<P: RecordableProtocol> ScriptRunner for ScriptedCluster<P> {
-    fn perform(&mut self, action: &Action) -> Result<(), ActionError> {
+    fn perform(&mut self, action: &ScriptAction) -> Result<(), ActionError> {
         match self.runtime.block_on(self.cluster.perform(action)) {
             Ok(Some(())) => Ok(()),
-            Ok(None) => Err(ActionError::of_impossible_action::<P::Command>(action)),
+            Ok(None) => Err(ActionError::for_impossible_action::<P::Command>(action)),
             Err(error) => Err(ActionError::EngineFailed(error.to_string())),
         }
     }
@@ -195,31 +195,35 @@ impl<P: RecordableProtocol> Cluster<P> {
     }
 
     /// Performs one action. Returns `None` if the action is impossible.
-    async fn perform(&mut self, action: &Action) -> Result<Option<()>, ScriptedClusterError> {
+    async fn perform(&mut self, action: &ScriptAction) -> Result<Option<()>, ScriptedClusterError> {
         match action {
-            Action::Crash(at) if self.member(*at).is_some() => self.crash(*at).await.map(Some),
-            Action::Recover(at) if self.is_down(*at) => {
+            ScriptAction::Crash(at) if self.member(*at).is_some() => {
+                self.crash(*at).await.map(Some)
+            }
+            ScriptAction::Recover(at) if self.is_down(*at) => {
                 self.start(*at).await?;
                 self.boot(*at).await.map(Some)
             }
-            Action::Command(asking) => match P::Command::from_script(asking) {
+            ScriptAction::Command(asking) => match P::Command::from_script_command(asking) {
                 Some(command) => self.perform_at(asking.at, NodeAction::Command(command)).await,
                 None => Ok(None),
             },
             // The choices of a boot cannot be forced in advance.
-            Action::Choose { at, .. } if self.is_down(*at) => Ok(Some(())),
-            Action::Choose { at, value } => self.perform_at(*at, NodeAction::Choose(*value)).await,
-            Action::Fire { at, timer } => {
+            ScriptAction::Choose { at, .. } if self.is_down(*at) => Ok(Some(())),
+            ScriptAction::Choose { at, value } => {
+                self.perform_at(*at, NodeAction::Choose(*value)).await
+            }
+            ScriptAction::Fire { at, timer } => {
                 self.perform_at(*at, NodeAction::Fire(timer.clone())).await
             }
-            Action::Suspicion { at, peer, verdict } => {
+            ScriptAction::Suspicion { at, peer, verdict } => {
                 self.perform_at(*at, NodeAction::Suspicion(*peer, *verdict)).await
             }
-            Action::Deliver(pick) => self.deliver(pick).await,
-            Action::Lose(pick) => Ok(self.lose(pick).await),
-            Action::Duplicate(pick) => Ok(self.duplicate(pick).await),
-            Action::Tell { from, to } => Ok(self.send_application_message(*from, *to).await),
-            Action::Hear(pick) => self.receive_application_message(pick).await,
+            ScriptAction::Deliver(pick) => self.deliver(pick).await,
+            ScriptAction::Lose(pick) => Ok(self.lose(pick).await),
+            ScriptAction::Duplicate(pick) => Ok(self.duplicate(pick).await),
+            ScriptAction::Tell { from, to } => Ok(self.send_application_message(*from, *to).await),
+            ScriptAction::Hear(pick) => self.receive_application_message(pick).await,
             action => {
                 Ok(action.partition_change_record().map(|kind| self.notes.push(run_record(kind))))
             }
@@ -249,7 +253,7 @@ impl<P: RecordableProtocol> Cluster<P> {
     }
 
     fn trace_path(&self, at: ProcessId) -> PathBuf {
-        self.directory.join(format!("{}.ndjson", at.number()))
+        self.directory.join(format!("{}.ndjson", at.display_number()))
     }
 
     fn run_trace_path(&self) -> PathBuf {
@@ -257,7 +261,7 @@ impl<P: RecordableProtocol> Cluster<P> {
     }
 
     fn write_run_trace(&mut self) -> Result<(), ScriptedClusterError> {
-        let header = Header { source: TraceSource::Parent, ..self.header.clone() };
+        let header = Header { source: TraceProducer::Parent, ..self.header.clone() };
         let mut writer = Writer::create(self.run_trace_path(), &header)?;
         for note in self.notes.drain(..) {
             writer.write(note)?;
@@ -272,7 +276,7 @@ impl<P: RecordableProtocol> Cluster<P> {
             match self.try_start(at) {
                 // The port of a killed node becomes free a moment later.
                 Err(ScriptedClusterError::Start(NodeStartError::Transport(
-                    MeshError::AddressTaken { .. },
+                    MeshStartError::AddressTaken { .. },
                 ))) if started.elapsed() < ARRIVAL_TIMEOUT => {
                     sleep(Duration::from_millis(20)).await;
                 }
@@ -284,8 +288,8 @@ impl<P: RecordableProtocol> Cluster<P> {
     fn try_start(&mut self, at: ProcessId) -> Result<(), ScriptedClusterError> {
         let group_size = self.header.n;
         let owner = StateOwner { cluster: "followed".into(), process: at, group_size };
-        let directory = self.directory.join(at.number().to_string());
-        let store = Store::open(directory, &owner, "followed")?;
+        let directory = self.directory.join(at.display_number().to_string());
+        let store = StableStorage::open(directory, &owner, "followed")?;
         let writer = Writer::open_to_append(self.trace_path(at), &self.header)?;
         let session = store.session();
         let (local, _) = PassthroughApplication::<P>::new();

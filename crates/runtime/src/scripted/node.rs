@@ -1,6 +1,6 @@
 //! A node that performs single actions on request, under the control of a schedule.
 
-use tenure_core::{ProcessId, Protocol, VectorClock, Verdict};
+use tenure_core::{PeerVerdict, ProcessId, Protocol, VectorClock};
 use tenure_trace::{MessageRecord, RecordKind, RecordableProtocol, find_timer};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
@@ -41,7 +41,7 @@ pub(super) enum NodeAction<P: Protocol> {
     /// its choices in order.
     Choose(u32),
     Fire(String),
-    Suspicion(ProcessId, Verdict),
+    Suspicion(ProcessId, PeerVerdict),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -145,8 +145,12 @@ where
                 let number = envelope.map_or(0, |envelope| envelope.number);
                 self.waiting.push((MessageId { from, session, number }, payload));
             }
-            MeshEvent::PeerUp { peer, session } => self.driver.sessions[peer.index()] = session,
-            MeshEvent::PeerDown { .. } | MeshEvent::PeerLeft { .. } | MeshEvent::Evicted(_) => {}
+            MeshEvent::PeerConnected { peer, session } => {
+                self.driver.sessions[peer.index()] = session
+            }
+            MeshEvent::PeerDisconnected { .. }
+            | MeshEvent::PeerSessionEnded { .. }
+            | MeshEvent::Evicted(_) => {}
         }
     }
 
@@ -202,8 +206,7 @@ where
             NodeAction::ReceiveApplication(id, clock) => {
                 let trace = &mut self.driver.executor.trace;
                 trace.merge_clock(clock.as_ref());
-                let message_record =
-                    MessageRecord::between_applications(id.from, id.session, id.number);
+                let message_record = MessageRecord::between_users(id.from, id.session, id.number);
                 Some(trace.record(RecordKind::Receive(message_record))?)
             }
             NodeAction::Choose(value) => {
@@ -240,9 +243,7 @@ where
     fn send_application_message(&mut self, to: ProcessId) -> Result<(), NodeFailure> {
         let executor = &mut self.driver.executor;
         let number = executor.next_message_number();
-        executor
-            .trace
-            .record(RecordKind::Send(MessageRecord::between_applications(to, 0, number)))?;
+        executor.trace.record(RecordKind::Send(MessageRecord::between_users(to, 0, number)))?;
         let clock = executor.trace.clock();
         let payload = postcard::to_stdvec(&clock).expect("a clock is serializable");
         let sent = SentMessage { to, kind: "", number, payload };

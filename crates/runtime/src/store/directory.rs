@@ -14,7 +14,7 @@ use thiserror::Error;
 
 use super::change_log::{ChangeLog, ChangeLogPosition};
 use super::open_error::OpenError;
-use super::peer_registry::PeerRegistry;
+use super::peer_registry::MembershipRecord;
 use super::private_file;
 use super::reserved_files::ReservedFiles;
 use super::save_metrics::SaveMetrics;
@@ -33,7 +33,7 @@ const FLUSH_BYTES: usize = 256 << 10;
 
 /// Stable state of one process, in a directory that this value owns exclusively.
 #[derive(Debug)]
-pub struct Store {
+pub struct StableStorage {
     directory: PathBuf,
     state_file: StateFile,
     change_log: ChangeLog,
@@ -44,7 +44,7 @@ pub struct Store {
     lock: DirectoryLock,
     reserved_files: ReservedFiles,
     saves: SaveMetrics,
-    registry: Option<PeerRegistry>,
+    registry: Option<MembershipRecord>,
     /// Thread of the rewrite in progress. It returns the new state file, or `None` if the rewrite
     /// failed.
     rewriting: Option<JoinHandle<Option<StateFile>>>,
@@ -97,7 +97,7 @@ pub enum SaveError {
     },
 }
 
-impl Store {
+impl StableStorage {
     /// Locks `directory`, creates it if necessary, reads the saved state, and durably begins a new
     /// session.
     ///
@@ -115,7 +115,7 @@ impl Store {
         directory: impl Into<PathBuf>,
         owner: &StateOwner,
         schema: &str,
-    ) -> Result<Store, OpenError> {
+    ) -> Result<StableStorage, OpenError> {
         let directory = directory.into();
         let lock = lock_directory(&directory)?;
         let path = directory.join(STATE_FILE);
@@ -149,7 +149,7 @@ impl Store {
         state_file.changes.extend(changes);
         let saves = SaveMetrics::default();
         let (reserved_files, rewriting, registry) = (ReservedFiles::default(), None, None);
-        let mut store = Store {
+        let mut store = StableStorage {
             directory,
             state_file,
             change_log,
@@ -179,7 +179,7 @@ impl Store {
     /// # Panics
     ///
     /// If `session` is 2^40 - 1 or more, which no process reaches.
-    pub fn with_session_at_least(mut self, session: u64) -> Result<Store, SaveError> {
+    pub fn with_session_at_least(mut self, session: u64) -> Result<StableStorage, SaveError> {
         assert!(session < SESSION_LIMIT - 1, "the session is above the limit");
         if session > self.state_file.session {
             self.state_file.session = session;
@@ -188,21 +188,21 @@ impl Store {
         Ok(self)
     }
 
-    /// Adds a [`PeerRegistry`] in the same directory, so that this process remembers its peers
-    /// after a restart. `has_joined` is used only if the registry is new. It must be false if this
-    /// process replaces another process and is not a member yet.
+    /// Adds a [`MembershipRecord`] in the same directory, so that this process remembers its peers
+    /// after a restart. `has_joined` is used only if the membership record is new. It must be false
+    /// if this process replaces another process and is not a member yet.
     ///
     /// # Errors
     ///
-    /// [`OpenError`], if the registry cannot be read or created.
-    pub fn with_registry(mut self, has_joined: bool) -> Result<Store, OpenError> {
+    /// [`OpenError`], if the membership record cannot be read or created.
+    pub fn with_registry(mut self, has_joined: bool) -> Result<StableStorage, OpenError> {
         let size = self.state_file.owner.as_ref().map_or(0, |owner| owner.group_size);
-        self.registry = Some(PeerRegistry::open(&self.directory, size, has_joined)?);
+        self.registry = Some(MembershipRecord::open(&self.directory, size, has_joined)?);
         Ok(self)
     }
 
-    /// Returns the registry. `None` without [`Store::with_registry`].
-    pub fn peer_registry(&self) -> Option<PeerRegistry> {
+    /// Returns the membership record. `None` without [`StableStorage::with_registry`].
+    pub fn peer_registry(&self) -> Option<MembershipRecord> {
         self.registry.clone()
     }
 
@@ -212,14 +212,14 @@ impl Store {
     }
 
     /// Returns the state that was last saved as a whole. `None` before the first save.
-    /// [`Store::changes`] returns later changes, but not those of this session.
+    /// [`StableStorage::recovered_changes`] returns later changes, but not those of this session.
     pub fn state(&self) -> Option<&[u8]> {
         self.state_file.state.as_deref()
     }
 
-    /// Returns the changes that earlier sessions appended to [`Store::state`], in order. The list
-    /// is empty once this session has saved or rewritten the whole state.
-    pub fn changes(&self) -> &[Vec<u8>] {
+    /// Returns the changes that earlier sessions appended to [`StableStorage::state`], in order.
+    /// The list is empty once this session has saved or rewritten the whole state.
+    pub fn recovered_changes(&self) -> &[Vec<u8>] {
         &self.state_file.changes
     }
 
@@ -228,7 +228,8 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`SaveError`], which describes the content of the disk. [`Store::state`] stays unchanged.
+    /// [`SaveError`], which describes the content of the disk. [`StableStorage::state`] stays
+    /// unchanged.
     pub fn save(&mut self, state: &[u8]) -> Result<(), SaveError> {
         self.finish_rewrite();
         let state = self.state_file.state.replace(state.to_vec());
@@ -360,7 +361,7 @@ impl Store {
     fn save_with(
         &mut self,
         opens: bool,
-        save: impl FnOnce(&mut Store) -> Result<(), SaveError>,
+        save: impl FnOnce(&mut StableStorage) -> Result<(), SaveError>,
     ) -> Result<(), SaveError> {
         if self.has_failed {
             return Err(SaveError::EarlierFailure { path: self.directory.clone() });
@@ -384,7 +385,7 @@ impl Store {
     }
 }
 
-impl Drop for Store {
+impl Drop for StableStorage {
     /// Waits for the rewrite in progress. Another store can open the directory after the drop.
     fn drop(&mut self) {
         self.finish_rewrite();
@@ -508,7 +509,7 @@ mod tests {
     fn rejects_saves_after_failed_flush() {
         let directory = tempfile::tempdir().expect("a directory");
         let owner = StateOwner { cluster: "demo".into(), process: ProcessId(0), group_size: 1 };
-        let mut store = Store::open(directory.path(), &owner, "token 1").expect("a store");
+        let mut store = StableStorage::open(directory.path(), &owner, "token 1").expect("a store");
         store.save(b"whole").expect("room");
         store.append(b"one").expect("room");
         let (mut reader, writer) = std::io::pipe().expect("a pipe");
@@ -525,7 +526,7 @@ mod tests {
             assert!(matches!(error, SaveError::EarlierFailure { .. }), "{error}");
         }
         drop(store);
-        let store = Store::open(directory.path(), &owner, "token 1").expect("a store");
-        assert_eq!(store.changes(), [b"one".to_vec()]);
+        let store = StableStorage::open(directory.path(), &owner, "token 1").expect("a store");
+        assert_eq!(store.recovered_changes(), [b"one".to_vec()]);
     }
 }

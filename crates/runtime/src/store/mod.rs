@@ -1,11 +1,11 @@
 //! Durable state of a process: the part of its state that survives a crash, and its session number.
 //!
-//! A [`Store`] is a directory that one node owns at a time. [`Store::save`] replaces the whole
-//! state. [`Store::append`] adds a change, which costs one flush of an existing file. The saved
-//! data is durable when these methods return. After a crash at any moment, the directory contains
-//! either the state before the save or the state after it. A store distinguishes an interrupted
-//! write from damage and from a missing state. Opening, saving and appending block on the disk, so
-//! asynchronous callers must choose a suitable thread.
+//! A [`StableStorage`] is a directory that one node owns at a time. [`StableStorage::save`]
+//! replaces the whole state. [`StableStorage::append`] adds a change, which costs one flush of an
+//! existing file. The saved data is durable when these methods return. After a crash at any moment,
+//! the directory contains either the state before the save or the state after it. A store
+//! distinguishes an interrupted write from damage and from a missing state. Opening, saving and
+//! appending block on the disk, so asynchronous callers must choose a suitable thread.
 //!
 //! `docs/wire.md` specifies the files byte by byte.
 
@@ -19,9 +19,9 @@ mod save_metrics;
 mod segment_format;
 mod state_file_format;
 
-pub use directory::{SaveError, Store, create_directory_durably, sync_directory};
+pub use directory::{SaveError, StableStorage, create_directory_durably, sync_directory};
 pub use open_error::OpenError;
-pub use peer_registry::PeerRegistry;
+pub use peer_registry::MembershipRecord;
 pub use save_metrics::{SaveMetrics, SaveSummary};
 pub use state_file_format::{STATE_FILE_VERSION, StateOwner, UnreadableReason};
 

@@ -8,8 +8,8 @@ use thiserror::Error;
 use super::directory::SaveError;
 use super::state_file_format::{StateOwner, UnreadableReason};
 
-/// Reason why a store or its registry was not opened. No error changes the saved state, its changes
-/// or a registry. The directory and its lock file may have been created.
+/// Reason why a store or its membership record was not opened. No error changes the saved state,
+/// its changes or a membership record. The directory and its lock file may have been created.
 #[derive(Debug, Error)]
 pub enum OpenError {
     /// Another node uses the directory.
@@ -80,7 +80,7 @@ pub enum OpenError {
         /// Error of the operating system.
         source: io::Error,
     },
-    /// The new session number or a new registry could not be saved.
+    /// The new session number or a new membership record could not be saved.
     #[error("cannot begin a new session: {0}")]
     SessionNotSaved(#[source] SaveError),
 }

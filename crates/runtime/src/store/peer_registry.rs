@@ -28,11 +28,11 @@ const VERSION: u16 = 1;
 
 const CHECKSUM_BYTES: usize = 32;
 
-/// Durable registry of the members of a group, and of their newest boots. Cheap to clone; all
-/// clones share one state. After a [`SaveError`], the registry continues with its earlier content,
-/// although the new content may be on disk after [`SaveError::NotDurable`].
+/// Durable record of the members of a group, and of their newest boots. Cheap to clone; all clones
+/// share one state. After a [`SaveError`], the membership record continues with its earlier
+/// content, although the new content may be on disk after [`SaveError::NotDurable`].
 #[derive(Clone, Debug)]
-pub struct PeerRegistry(Arc<Inner>);
+pub struct MembershipRecord(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
@@ -43,7 +43,7 @@ struct Inner {
     writing: Mutex<()>,
 }
 
-/// Content of the file of a [`PeerRegistry`].
+/// Content of the file of a [`MembershipRecord`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct RegistryContent {
     has_joined: bool,
@@ -62,10 +62,10 @@ struct PeerRecord {
     newest: BootId,
 }
 
-impl PeerRegistry {
-    /// Opens the registry in a directory, or creates it. A new registry contains `has_joined`, and
-    /// lists all `size` processes of the group as members. An existing registry ignores `size` and
-    /// `has_joined`.
+impl MembershipRecord {
+    /// Opens the membership record in a directory, or creates it. A new membership record contains
+    /// `has_joined`, and lists all `size` processes of the group as members. An existing membership
+    /// record ignores `size` and `has_joined`.
     ///
     /// # Errors
     ///
@@ -74,7 +74,7 @@ impl PeerRegistry {
         directory: &Path,
         size: u32,
         has_joined: bool,
-    ) -> Result<PeerRegistry, OpenError> {
+    ) -> Result<MembershipRecord, OpenError> {
         let path = directory.join(REGISTRY_FILE);
         let saved = match fs::read(&path) {
             Ok(bytes) => {
@@ -90,7 +90,7 @@ impl PeerRegistry {
             Err(source) => return Err(OpenError::Io { path, source }),
         };
         let (directory, saved) = (directory.to_owned(), Mutex::new(saved));
-        Ok(PeerRegistry(Arc::new(Inner { directory, saved, writing: Mutex::new(()) })))
+        Ok(MembershipRecord(Arc::new(Inner { directory, saved, writing: Mutex::new(()) })))
     }
 
     /// Returns true once this process is or has been a member. A process that replaces another
@@ -103,7 +103,7 @@ impl PeerRegistry {
     ///
     /// # Errors
     ///
-    /// [`SaveError`]. The registry then continues with its earlier content.
+    /// [`SaveError`]. The membership record then continues with its earlier content.
     pub fn mark_joined(&self) -> Result<(), SaveError> {
         self.change(|saved| saved.has_joined = true)
     }
@@ -118,7 +118,7 @@ impl PeerRegistry {
     ///
     /// # Errors
     ///
-    /// [`SaveError`]. The registry then continues with its earlier content.
+    /// [`SaveError`]. The membership record then continues with its earlier content.
     pub fn record_eviction(&self, reason: &str) -> Result<(), SaveError> {
         self.change(|saved| saved.eviction = Some(reason.to_owned()))
     }
@@ -130,7 +130,7 @@ impl PeerRegistry {
     ///
     /// # Errors
     ///
-    /// [`SaveError`]. The registry then continues with its earlier content.
+    /// [`SaveError`]. The membership record then continues with its earlier content.
     pub(crate) fn record_members(
         &self,
         log_index: u64,
@@ -155,7 +155,8 @@ impl PeerRegistry {
         Ok(left)
     }
 
-    /// Returns true if the process is a member, or if the registry does not contain the process.
+    /// Returns true if the process is a member, or if the membership record does not contain the
+    /// process.
     pub(crate) fn is_member(&self, process: ProcessId) -> bool {
         self.saved().peers.get(process.index()).is_none_or(|record| record.is_member)
     }
@@ -170,7 +171,7 @@ impl PeerRegistry {
     ///
     /// # Errors
     ///
-    /// [`SaveError`]. The registry then continues with its earlier content.
+    /// [`SaveError`]. The membership record then continues with its earlier content.
     pub(crate) fn record_boot(&self, process: ProcessId, newest: BootId) -> Result<(), SaveError> {
         if self.newest_boot(process) == newest {
             return Ok(());
@@ -246,12 +247,12 @@ mod tests {
     #[test]
     fn registry_survives_restart() {
         let directory = tempfile::tempdir().expect("a directory");
-        let registry = PeerRegistry::open(directory.path(), 3, false).expect("a registry");
+        let registry = MembershipRecord::open(directory.path(), 3, false).expect("a registry");
         assert!(!registry.has_joined() && registry.is_member(PEER));
         registry.record_boot(PEER, boot(5)).expect("room");
         registry.mark_joined().expect("room");
         registry.record_eviction("removed").expect("room");
-        let again = PeerRegistry::open(directory.path(), 3, false).expect("a registry");
+        let again = MembershipRecord::open(directory.path(), 3, false).expect("a registry");
         assert_eq!((again.newest_boot(PEER), again.has_joined()), (boot(5), true));
         assert_eq!(again.eviction_reason().as_deref(), Some("removed"));
     }
@@ -259,7 +260,7 @@ mod tests {
     #[test]
     fn boots_of_removed_member_are_forgotten_once() {
         let directory = tempfile::tempdir().expect("a directory");
-        let registry = PeerRegistry::open(directory.path(), 3, true).expect("a registry");
+        let registry = MembershipRecord::open(directory.path(), 3, true).expect("a registry");
         registry.record_boot(PEER, boot(5)).expect("room");
         let (two, three) = (ProcessSet::first_n(2), ProcessSet::first_n(3));
         assert_eq!(registry.record_members(9, &two).expect("room"), [PEER]);
@@ -281,7 +282,7 @@ mod tests {
         let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().join(REGISTRY_FILE);
         fs::write(&path, [&MAGIC[..], &(VERSION + 1).to_le_bytes()].concat()).expect("room");
-        let error = PeerRegistry::open(directory.path(), 3, true).expect_err("a newer version");
+        let error = MembershipRecord::open(directory.path(), 3, true).expect_err("a newer version");
         assert!(matches!(error, OpenError::NewerVersion { .. }), "{error}");
         let expected = "is too new: it has format version 2, and this build reads up to 1;";
         assert!(error.to_string().contains(expected), "{error}");
@@ -290,16 +291,16 @@ mod tests {
     #[test]
     fn rejects_damaged_file() {
         let directory = tempfile::tempdir().expect("a directory");
-        PeerRegistry::open(directory.path(), 3, true).expect("a registry");
+        MembershipRecord::open(directory.path(), 3, true).expect("a registry");
         let path = directory.path().join(REGISTRY_FILE);
         let bytes = fs::read(&path).expect("a file");
         for index in 0..bytes.len() {
             let mut damaged = bytes.clone();
             damaged[index] ^= 1;
             fs::write(&path, &damaged).expect("room");
-            assert!(PeerRegistry::open(directory.path(), 3, true).is_err(), "byte {index}");
+            assert!(MembershipRecord::open(directory.path(), 3, true).is_err(), "byte {index}");
             fs::write(&path, &bytes[..index]).expect("room");
-            assert!(PeerRegistry::open(directory.path(), 3, true).is_err(), "cut at {index}");
+            assert!(MembershipRecord::open(directory.path(), 3, true).is_err(), "cut at {index}");
         }
     }
 }

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use crate::histogram::DurationHistogram;
 
-/// Live metrics about the saves of a [`Store`](super::Store), for status pages. Cheap to clone; all
-/// clones share one state.
+/// Live metrics about the saves of a [`StableStorage`](super::StableStorage), for status pages.
+/// Cheap to clone; all clones share one state.
 #[derive(Clone, Debug, Default)]
 pub struct SaveMetrics(Arc<Counters>);
 
@@ -30,8 +30,8 @@ impl Default for Counters {
     }
 }
 
-/// Summary of the successful saves of a [`Store`](super::Store) since it was opened. Rewrites in
-/// the background are not included.
+/// Summary of the successful saves of a [`StableStorage`](super::StableStorage) since it was
+/// opened. Rewrites in the background are not included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SaveSummary {
     /// Number of saves, including the save that began the session.

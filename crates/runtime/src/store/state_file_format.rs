@@ -52,7 +52,7 @@ pub(crate) struct StateFile {
 }
 
 /// Reason why a file of a store cannot be used. The file is the state file, a segment of changes,
-/// or the registry of peers.
+/// or the membership record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum UnreadableReason {
     /// The file does not start with the expected magic number.

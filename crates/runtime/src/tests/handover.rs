@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use tenure_core::service::election::{Command, Event};
-use tenure_core::{Effects, Group, Label, Labelled, Layer, ProcessId, Protocol, Term};
+use tenure_core::{Effects, Group, Labelled, Layer, MessageLabel, ProcessId, Protocol, Term};
 use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout};
 
 use crate::application::Application;
-use crate::driver::{RunningNode, start};
+use crate::driver::{RunningNode, start_node};
 use crate::node_components::NodeComponents;
-use crate::store::Store;
+use crate::store::StableStorage;
 use crate::tests::{EVENT_TIMEOUT, listeners, open, settings};
 use crate::transport::{MeshLimits, MeshSettings};
 
@@ -36,8 +36,8 @@ enum Message {
 }
 
 impl Labelled for Message {
-    fn label(&self) -> Label {
-        Label { layer: Layer::Election, kind: "handover" }
+    fn label(&self) -> MessageLabel {
+        MessageLabel { layer: Layer::Election, kind: "handover" }
     }
 }
 
@@ -127,14 +127,14 @@ type CommandSender = mpsc::UnboundedSender<Command>;
 type ObservationReceiver = mpsc::UnboundedReceiver<Observation>;
 
 fn boot(
-    store: Store,
+    store: StableStorage,
     me: ProcessId,
     listener: TcpListener,
     addresses: &[String],
 ) -> (CommandSender, ObservationReceiver, RunningNode) {
     let (commands, receiver) = mpsc::unbounded_channel();
     let (observations, observed) = mpsc::unbounded_channel();
-    let running = start::<SimpleLeader, User>(NodeComponents::new(
+    let running = start_node::<SimpleLeader, User>(NodeComponents::new(
         (),
         MeshSettings {
             limits: MeshLimits { max_round_trip: ROUND_TRIP, ..MeshLimits::default() },

@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 use tokio::time::timeout;
 
 use crate::application::Application;
-use crate::driver::start;
+use crate::driver::start_node;
 use crate::failure::NodeFailure;
 use crate::node_components::NodeComponents;
 use crate::tests::{EVENT_TIMEOUT, listeners, open, settings};
@@ -94,7 +94,7 @@ async fn error_after_the_last_save_is_reported() {
     let (commands, requests) = mpsc::unbounded_channel();
     let transport = settings(ME, &store, listener, &addresses);
     let components = NodeComponents::new((), transport, store, application, requests);
-    let node = start::<Counter, FailingApplication>(components).expect("a node");
+    let node = start_node::<Counter, FailingApplication>(components).expect("a node");
     commands.send(Command::Elect).expect("a running node");
     // The node shuts down while the save of this command is in progress.
     drop(commands);

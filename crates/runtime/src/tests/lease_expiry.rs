@@ -7,11 +7,11 @@ use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{Delay, Effects, Fence, Group, ProcessId, Protocol, TimerRole};
 use tokio::time::{sleep, timeout};
 
-use crate::driver::{RunningNode, start};
-use crate::lock::{ElectionHandle, Lock, LossReason};
+use crate::driver::{RunningNode, start_node};
+use crate::lock::{ElectionHandle, Lock, LockLossReason};
 use crate::lock_application::LockApplication;
 use crate::node_components::NodeComponents;
-use crate::store::Store;
+use crate::store::StableStorage;
 use crate::tests::{EVENT_TIMEOUT, listeners, open, settings};
 
 /// Protocol that grants the lock for a short time. It saves its state during that time, and then
@@ -49,8 +49,8 @@ impl Protocol for ShortLease {
         if command == Command::Enter {
             self.saved += u64::from(self.saves_at_entry);
             fx.emit(Event::Entered { fence: Fence(0, self.saved) });
-            fx.set_timer(Timer::Save, Delay::units(50));
-            fx.set_timer(Timer::End, Delay::units(100));
+            fx.set_timer(Timer::Save, Delay::time_units(50));
+            fx.set_timer(Timer::End, Delay::time_units(100));
         }
     }
 
@@ -60,7 +60,7 @@ impl Protocol for ShortLease {
         match timer {
             Timer::Save => {
                 self.saved += 1;
-                fx.set_timer(Timer::End, Delay::units(100));
+                fx.set_timer(Timer::End, Delay::time_units(100));
             }
             Timer::End => fx.emit(Event::Exited),
         }
@@ -74,10 +74,14 @@ impl Protocol for ShortLease {
     }
 }
 
-fn boot(store: Store, me: ProcessId, saves_at_entry: bool) -> (RunningNode, Lock, ElectionHandle) {
+fn boot(
+    store: StableStorage,
+    me: ProcessId,
+    saves_at_entry: bool,
+) -> (RunningNode, Lock, ElectionHandle) {
     let ([listener], addresses) = listeners();
     let (application, lock, election, requests) = LockApplication::new();
-    let running = start::<ShortLease, LockApplication>(NodeComponents::new(
+    let running = start_node::<ShortLease, LockApplication>(NodeComponents::new(
         saves_at_entry,
         settings(me, &store, listener, &addresses),
         store,
@@ -95,15 +99,15 @@ async fn lease_expires_while_disk_is_slow() {
     let is_stuck = store.is_stuck.clone();
     let (running, lock, election) = boot(store, me, false);
     let guard =
-        timeout(EVENT_TIMEOUT, lock.enter()).await.expect("an event in time").expect("an entry");
+        timeout(EVENT_TIMEOUT, lock.acquire()).await.expect("an event in time").expect("an entry");
     is_stuck.store(true, Ordering::SeqCst);
     let lost = timeout(EVENT_TIMEOUT, guard.lost()).await;
     is_stuck.store(false, Ordering::SeqCst);
-    assert_eq!(lost, Ok(LossReason::LeaseExpired));
+    assert_eq!(lost, Ok(LockLossReason::LeaseExpired));
     // The dropped guard requests an exit, although its entry has already ended.
     drop(guard);
     let again =
-        timeout(EVENT_TIMEOUT, lock.enter()).await.expect("an event in time").expect("an entry");
+        timeout(EVENT_TIMEOUT, lock.acquire()).await.expect("an event in time").expect("an entry");
     drop((again, lock, election));
     running.task.await.expect("no panic").expect("a clean shutdown");
 }
@@ -117,7 +121,7 @@ async fn expired_entry_is_not_given_to_a_user() {
     let (is_stuck, metrics) = (store.is_stuck.clone(), store.save_metrics());
     let (running, lock, election) = boot(store, me, true);
     is_stuck.store(true, Ordering::SeqCst);
-    let entering = tokio::spawn(async move { (lock.enter().await, lock) });
+    let entering = tokio::spawn(async move { (lock.acquire().await, lock) });
     // The entry waits for this save, four times as long as its lease.
     let is_old = || metrics.unfinished_save_age().is_some_and(|age| age.as_millis() > 400);
     let expired = async {

@@ -13,14 +13,14 @@ use std::time::Duration;
 
 use tenure_core::ProcessId;
 
-use crate::store::{StateOwner, Store};
+use crate::store::{StableStorage, StateOwner};
 use crate::transport::{Listen, MeshSettings};
 
 const EVENT_TIMEOUT: Duration = Duration::from_secs(120);
 
-fn open(directory: &Path, me: ProcessId, group_size: u32) -> Store {
+fn open(directory: &Path, me: ProcessId, group_size: u32) -> StableStorage {
     let owner = StateOwner { cluster: "test".into(), process: me, group_size };
-    Store::open(directory.join(me.to_string()), &owner, "test").expect("a store")
+    StableStorage::open(directory.join(me.to_string()), &owner, "test").expect("a store")
 }
 
 fn listeners<const N: usize>() -> ([TcpListener; N], Vec<String>) {
@@ -32,7 +32,7 @@ fn listeners<const N: usize>() -> ([TcpListener; N], Vec<String>) {
 
 fn settings(
     me: ProcessId,
-    store: &Store,
+    store: &StableStorage,
     listener: TcpListener,
     addresses: &[String],
 ) -> MeshSettings {

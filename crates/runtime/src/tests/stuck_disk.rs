@@ -7,16 +7,16 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use tenure_core::service::election::{Command, Event};
-use tenure_core::{Delay, Effects, Group, Label, Labelled, Layer, ProcessId, Protocol};
+use tenure_core::{Delay, Effects, Group, Labelled, Layer, MessageLabel, ProcessId, Protocol};
 use tenure_core::{Term, TimerRole};
 use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout};
 
 use crate::application::PassthroughApplication;
-use crate::driver::{RunningNode, start};
+use crate::driver::{RunningNode, start_node};
 use crate::executor::STUCK_SAVE_AGE;
 use crate::node_components::NodeComponents;
-use crate::store::Store;
+use crate::store::StableStorage;
 use crate::store_worker::{StoreCompletion, StoreJob, StoreWorker};
 use crate::tests::{EVENT_TIMEOUT, listeners, open, settings};
 
@@ -41,8 +41,8 @@ struct HeartbeatLeader {
 struct Heartbeat;
 
 impl Labelled for Heartbeat {
-    fn label(&self) -> Label {
-        Label { layer: Layer::Election, kind: "heartbeat" }
+    fn label(&self) -> MessageLabel {
+        MessageLabel { layer: Layer::Election, kind: "heartbeat" }
     }
 }
 
@@ -78,14 +78,14 @@ impl Protocol for HeartbeatLeader {
 
     fn on_message(&mut self, from: ProcessId, _: Heartbeat, fx: &mut impl Effects<Self>) {
         self.follow(from, fx);
-        fx.set_timer(Timer::Election, Delay::units(ELECTION_TIMEOUT_MS));
+        fx.set_timer(Timer::Election, Delay::time_units(ELECTION_TIMEOUT_MS));
     }
 
     fn on_timer(&mut self, timer: Timer, fx: &mut impl Effects<Self>) {
         match timer {
             Timer::Heartbeat => {
                 fx.send(BOTH[1], Heartbeat);
-                fx.set_timer(Timer::Heartbeat, Delay::units(HEARTBEAT_INTERVAL_MS));
+                fx.set_timer(Timer::Heartbeat, Delay::time_units(HEARTBEAT_INTERVAL_MS));
             }
             Timer::Election => self.follow(self.group.me(), fx),
         }
@@ -116,21 +116,22 @@ fn elected(leader: ProcessId) -> Event {
 }
 
 fn boot(
-    store: Store,
+    store: StableStorage,
     me: ProcessId,
     listener: TcpListener,
     addresses: &[String],
 ) -> (mpsc::UnboundedSender<Command>, mpsc::UnboundedReceiver<Event>, RunningNode) {
     let (commands, requests) = mpsc::unbounded_channel();
     let (application, events) = PassthroughApplication::new();
-    let running =
-        start::<HeartbeatLeader, PassthroughApplication<HeartbeatLeader>>(NodeComponents::new(
+    let running = start_node::<HeartbeatLeader, PassthroughApplication<HeartbeatLeader>>(
+        NodeComponents::new(
             (),
             settings(me, &store, listener, addresses),
             store,
             application,
             requests,
-        ));
+        ),
+    );
     (commands, events, running.expect("a node"))
 }
 

@@ -13,7 +13,7 @@ use super::handshake::NodeIdentity;
 use super::peer::Peer;
 use super::settings::MeshLimits;
 use crate::names::{ProcessName, ProcessNames};
-use crate::store::PeerRegistry;
+use crate::store::MembershipRecord;
 
 /// Shared state of a mesh. The identity, the limits, the names and the set of peers are constant.
 /// The other parts change while the mesh runs.
@@ -28,9 +28,9 @@ pub(crate) struct MeshContext {
     pub(crate) room: Arc<Notify>,
     /// For each process, by index: its state as a peer; `None` for this process.
     pub(crate) peers: Vec<Option<Arc<Peer>>>,
-    /// Registry that remembers the members and their boots after a restart. `None` if the mesh has
-    /// none.
-    pub(crate) registry: Option<PeerRegistry>,
+    /// Membership record, which keeps the members and their boots across a restart. `None` if the
+    /// mesh has none.
+    pub(crate) registry: Option<MembershipRecord>,
     pub(crate) names: ProcessNames,
 }
 

@@ -7,7 +7,7 @@ use thiserror::Error;
 use tokio::sync::Notify;
 
 use super::rejection_reason::{RejectionReason, Severity, node_remedy};
-use crate::store::PeerRegistry;
+use crate::store::MembershipRecord;
 
 /// Eviction of this node: its peers reject it permanently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -28,13 +28,13 @@ pub(crate) struct EvictionState {
     mismatched_peers: Mutex<ProcessSet>,
     evicted: OnceLock<Eviction>,
     notify: Notify,
-    /// Registry that records whether this node has been a member. `None` if this node has no
-    /// registry.
-    registry: Option<PeerRegistry>,
+    /// Membership record, which states whether this node has been a member. `None` if this node has
+    /// no membership record.
+    registry: Option<MembershipRecord>,
 }
 
 impl EvictionState {
-    pub(crate) fn new(size: u32, registry: Option<PeerRegistry>) -> Self {
+    pub(crate) fn new(size: u32, registry: Option<MembershipRecord>) -> Self {
         let (mismatched_peers, evicted) = (Mutex::default(), OnceLock::new());
         EvictionState { size, mismatched_peers, evicted, notify: Notify::new(), registry }
     }

@@ -18,7 +18,7 @@ use super::frame::{
     Welcome, offered_version,
 };
 use super::framed_stream::{FramedStream, FramedStreamError};
-use super::keys::{NodeKeys, ReloadableKeys};
+use super::keys::{NodeKeys, ReplaceableKeys};
 use super::peer::Peer;
 use super::rejection_reason::RejectionReason;
 
@@ -36,7 +36,7 @@ pub(crate) struct NodeIdentity {
     pub(crate) group_size: u32,
     pub(crate) boot: BootId,
     /// Keys that authenticate this node and its peers; `None` if connections are not authenticated.
-    pub(crate) reloadable_keys: Option<ReloadableKeys>,
+    pub(crate) reloadable_keys: Option<ReplaceableKeys>,
 }
 
 /// Process and boot of the dialer, after a successful handshake.
@@ -84,7 +84,7 @@ impl From<std::io::Error> for HandshakeError {
 
 impl NodeIdentity {
     fn keys(&self) -> Option<Arc<NodeKeys>> {
-        self.reloadable_keys.as_ref().map(ReloadableKeys::keys)
+        self.reloadable_keys.as_ref().map(ReplaceableKeys::keys)
     }
 }
 

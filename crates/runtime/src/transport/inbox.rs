@@ -16,15 +16,15 @@ pub enum MeshEvent {
     Message {
         /// Sender of the message.
         from: ProcessId,
-        /// Session of the sender. The latest [`MeshEvent::PeerUp`] of the sender contains the same
-        /// session.
+        /// Session of the sender. The latest [`MeshEvent::PeerConnected`] of the sender contains
+        /// the same session.
         session: u64,
         /// Payload of the message.
         payload: Vec<u8>,
     },
     /// A connection to the peer is established. If the session is the same as before, no message
     /// was lost. If the session is higher, the peer has booted again and lost its volatile state.
-    PeerUp {
+    PeerConnected {
         /// Connected peer.
         peer: ProcessId,
         /// Session of the peer.
@@ -32,7 +32,7 @@ pub enum MeshEvent {
     },
     /// The connection to the peer is lost. The peer is not suspected, because it may reconnect
     /// immediately.
-    PeerDown {
+    PeerDisconnected {
         /// Disconnected peer.
         peer: ProcessId,
         /// Session of the lost connection.
@@ -40,7 +40,7 @@ pub enum MeshEvent {
     },
     /// The peer has ended its session with a goodbye. All messages of that session have been
     /// delivered, and the session never returns. A later session of the peer may connect.
-    PeerLeft {
+    PeerSessionEnded {
         /// Peer that left.
         peer: ProcessId,
         /// Session that ended.
@@ -53,7 +53,7 @@ pub enum MeshEvent {
 
 /// Receiving half of a mesh, with a single user.
 ///
-/// After the user has received an [`MeshEvent::PeerUp`], [`Mesh::send`](super::Mesh::send)
+/// After the user has received an [`MeshEvent::PeerConnected`], [`Mesh::send`](super::Mesh::send)
 /// addresses the new session of the peer. Messages that were sent before belong to the previous
 /// session. The mesh drops them if the previous session has ended.
 #[derive(Debug)]
@@ -98,7 +98,7 @@ impl Inbox {
     }
 
     fn record_session(&self, incoming: &MeshEvent) {
-        if let MeshEvent::PeerUp { peer, session } = incoming {
+        if let MeshEvent::PeerConnected { peer, session } = incoming {
             let peer = self.context.peer(*peer).expect("only peers of the group connect");
             peer.set_target_session(*session);
         }

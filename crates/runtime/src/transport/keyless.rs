@@ -10,7 +10,7 @@ pub(crate) mod keys {
 
     /// Keys of a running node. There are none in a build without the feature `keys`.
     #[derive(Clone, Debug)]
-    pub struct ReloadableKeys(Never);
+    pub struct ReplaceableKeys(Never);
 
     #[derive(Clone, Debug)]
     pub(crate) struct NodeKeys(Never);
@@ -22,9 +22,9 @@ pub(crate) mod keys {
     pub(crate) struct PublicKey(#[allow(dead_code, reason = "there are no values")] Never);
 
     #[derive(Clone, Debug)]
-    pub(crate) struct GroupKeys(Never);
+    pub(crate) struct GroupPublicKeys(Never);
 
-    impl ReloadableKeys {
+    impl ReplaceableKeys {
         pub(crate) fn keys(&self) -> Arc<NodeKeys> {
             match self.0 {}
         }
@@ -39,7 +39,7 @@ pub(crate) mod keys {
             match self.0 {}
         }
 
-        pub(crate) fn group(&self) -> &GroupKeys {
+        pub(crate) fn group(&self) -> &GroupPublicKeys {
             match self.0 {}
         }
     }
@@ -50,7 +50,7 @@ pub(crate) mod keys {
         }
     }
 
-    impl GroupKeys {
+    impl GroupPublicKeys {
         pub(crate) fn owner(&self, _: &[u8]) -> Option<ProcessId> {
             match self.0 {}
         }

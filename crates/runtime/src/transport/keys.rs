@@ -24,20 +24,20 @@ pub struct PublicKey([u8; KEY_BYTES]);
 #[derive(Clone, Debug)]
 pub struct NodeKeys {
     private: PrivateKey,
-    group: GroupKeys,
+    group: GroupPublicKeys,
 }
 
 /// Public keys of the processes of a group. A process may have several keys while one is being
 /// replaced.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct GroupKeys {
+pub struct GroupPublicKeys {
     /// For each process, by index: its keys, at least one.
     by_process: Vec<Vec<PublicKey>>,
 }
 
 /// Replaceable [`NodeKeys`] of a running node. New keys apply to connections that begin later.
 #[derive(Clone, Debug)]
-pub struct ReloadableKeys(Arc<RwLock<Arc<NodeKeys>>>);
+pub struct ReplaceableKeys(Arc<RwLock<Arc<NodeKeys>>>);
 
 /// Reason why keys are invalid.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -169,7 +169,7 @@ impl FromStr for PublicKey {
     }
 }
 
-impl GroupKeys {
+impl GroupPublicKeys {
     /// Creates the keys of a group. Each process must have at least one key.
     ///
     /// # Errors
@@ -180,7 +180,7 @@ impl GroupKeys {
         if let Some(index) = by_process.iter().position(Vec::is_empty) {
             return Err(KeysError::Missing { process: ProcessId::from_index(index), size });
         }
-        let group = GroupKeys { by_process };
+        let group = GroupPublicKeys { by_process };
         for (index, keys) in group.by_process.iter().enumerate() {
             let other = ProcessId::from_index(index);
             let one = keys.iter().filter_map(|key| group.owner(key.bytes())).min();
@@ -209,10 +209,10 @@ impl GroupKeys {
             let keys = by_process.get_mut(process.index());
             keys.ok_or(KeysError::NotInGroup { process, size })?.push(key);
         }
-        GroupKeys::new(by_process)
+        GroupPublicKeys::new(by_process)
     }
 
-    /// Returns the text of the key list, as [`GroupKeys::parse`] reads it.
+    /// Returns the text of the key list, as [`GroupPublicKeys::parse`] reads it.
     pub fn text(&self) -> String {
         let lines = self.by_process.iter().enumerate().flat_map(|(index, keys)| {
             keys.iter().map(move |key| format!("{} {key}\n", ProcessId::from_index(index)))
@@ -241,7 +241,11 @@ impl NodeKeys {
     /// # Errors
     ///
     /// [`KeysError::NotMine`], if the group does not list the private key for `me`.
-    pub fn new(me: ProcessId, private: PrivateKey, group: GroupKeys) -> Result<Self, KeysError> {
+    pub fn new(
+        me: ProcessId,
+        private: PrivateKey,
+        group: GroupPublicKeys,
+    ) -> Result<Self, KeysError> {
         let public = private.public();
         if group.owner(public.bytes()) == Some(me) {
             Ok(NodeKeys { private, group })
@@ -259,12 +263,12 @@ impl NodeKeys {
         &self.private
     }
 
-    pub(crate) fn group(&self) -> &GroupKeys {
+    pub(crate) fn group(&self) -> &GroupPublicKeys {
         &self.group
     }
 }
 
-impl ReloadableKeys {
+impl ReplaceableKeys {
     /// Replaces the keys for later connections. Existing connections continue.
     pub fn replace(&self, keys: NodeKeys) {
         *self.0.write().expect("the lock is not poisoned") = Arc::new(keys);
@@ -275,9 +279,9 @@ impl ReloadableKeys {
     }
 }
 
-impl From<NodeKeys> for ReloadableKeys {
+impl From<NodeKeys> for ReplaceableKeys {
     fn from(keys: NodeKeys) -> Self {
-        ReloadableKeys(Arc::new(RwLock::new(Arc::new(keys))))
+        ReplaceableKeys(Arc::new(RwLock::new(Arc::new(keys))))
     }
 }
 
@@ -342,9 +346,9 @@ mod tests {
     fn round_trip() {
         let (one, two, newer) = (key(), key(), key().public());
         let by_process = vec![vec![one.public()], vec![two.public(), newer]];
-        let group = GroupKeys::new(by_process).expect("keys");
+        let group = GroupPublicKeys::new(by_process).expect("keys");
         let text = format!("# Keys.\n\n{}", group.text());
-        assert_eq!(GroupKeys::parse(&text, 2), Ok(group.clone()));
+        assert_eq!(GroupPublicKeys::parse(&text, 2), Ok(group.clone()));
         assert_eq!(group.owner(newer.bytes()), Some(P2));
         assert_eq!(
             [0, 1, 2].map(|n| group.key_for_attempt(P2, n)),
@@ -358,7 +362,7 @@ mod tests {
     fn reports_each_kind_of_mistake() {
         let (one, two) = (key(), key());
         let (first, second) = (one.public(), two.public());
-        let parse = |text: String| GroupKeys::parse(&text, 2).expect_err("a mistake");
+        let parse = |text: String| GroupPublicKeys::parse(&text, 2).expect_err("a mistake");
         assert_eq!(parse(format!("P1 {first}")), KeysError::Missing { process: P2, size: 2 });
         let third = KeysError::NotInGroup { process: ProcessId(2), size: 2 };
         assert_eq!(parse(format!("P1 {first}\nP3 {second}")), third);
@@ -371,7 +375,7 @@ mod tests {
                 "{line}"
             );
         }
-        let group = GroupKeys::new(vec![vec![first], vec![second]]).expect("keys");
+        let group = GroupPublicKeys::new(vec![vec![first], vec![second]]).expect("keys");
         let mistaken =
             NodeKeys::new(P1, two, group.clone()).expect_err("the key of another process");
         assert_eq!(mistaken, KeysError::NotMine { me: P1, public: second });

@@ -70,7 +70,7 @@ enum LinkError {
     #[error("the peer closed the connection")]
     Closed,
     #[error("the peer ended its session")]
-    PeerLeft,
+    PeerSessionEnded,
     #[error("{0}")]
     Io(#[from] io::Error),
     #[error("{0}")]
@@ -175,9 +175,9 @@ impl PeerLink {
         None
     }
 
-    /// Saves a new boot of the peer in the registry, before any message of that boot is accepted.
-    /// Returns true without a save if there is no registry, or if it contains the boot. Returns
-    /// false if the save failed.
+    /// Saves a new boot of the peer in the membership record, before any message of that boot is
+    /// accepted. Returns true without a save if there is no membership record, or if it contains
+    /// the boot. Returns false if the save failed.
     async fn record_boot(&self, boot: BootId) -> bool {
         if !self.peer.is_boot_unrecorded(boot) {
             return true;
@@ -390,7 +390,7 @@ impl PeerLink {
         let bytes = read?;
         if bytes == 0 {
             let has_left = self.left_session == self.session;
-            return Err(if has_left { LinkError::PeerLeft } else { LinkError::Closed });
+            return Err(if has_left { LinkError::PeerSessionEnded } else { LinkError::Closed });
         }
         self.context.counters.bytes_received.add(bytes as u64);
         state.decrypt_input()?;
@@ -500,7 +500,7 @@ impl PeerLink {
             tracing::info!(%me, %peer, session, suppressed, "connected");
         }
         if let Some(permit) = permit {
-            permit.send(MeshEvent::PeerUp { peer, session });
+            permit.send(MeshEvent::PeerConnected { peer, session });
         }
     }
 
@@ -508,7 +508,7 @@ impl PeerLink {
         let (peer, session) = (self.peer.process, self.session);
         self.left_session = session;
         if let Some(permit) = permit {
-            permit.send(MeshEvent::PeerLeft { peer, session });
+            permit.send(MeshEvent::PeerSessionEnded { peer, session });
         }
     }
 
@@ -521,7 +521,7 @@ impl PeerLink {
         }
         self.peer.on_disconnected();
         self.context.room.notify_waiters();
-        let down = MeshEvent::PeerDown { peer: self.peer.process, session: self.session };
+        let down = MeshEvent::PeerDisconnected { peer: self.peer.process, session: self.session };
         // The consumer may have gone.
         let _ = self.incoming.send(down).await;
     }

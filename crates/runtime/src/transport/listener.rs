@@ -18,7 +18,7 @@ use super::framed_stream::FramedStream;
 use super::handshake::{self, HandshakeError, RemoteProcess};
 use super::link::PeerConnection;
 use super::rejection_reason::RejectionReason;
-use super::settings::{Listen, MeshError, PeerAuthentication};
+use super::settings::{Listen, MeshStartError, PeerAuthentication};
 use crate::log_throttle::{LogThrottle, SuppressedLineCount};
 
 /// Pause after a connection could not be accepted, for instance because no file descriptor was
@@ -30,28 +30,28 @@ const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(100);
 pub(crate) fn bind_listener(
     listen: Listen,
     authentication: &PeerAuthentication,
-) -> Result<TcpListener, MeshError> {
+) -> Result<TcpListener, MeshStartError> {
     let require_keys = |address: SocketAddr| match authentication {
         PeerAuthentication::LoopbackOnly if !address.ip().to_canonical().is_loopback() => {
-            Err(MeshError::KeysRequired { address })
+            Err(MeshStartError::KeysRequired { address })
         }
         _ => Ok(()),
     };
     let listener = match listen {
         Listen::Listener(listener) => {
-            require_keys(listener.local_addr().map_err(MeshError::Socket)?)?;
-            listener.set_nonblocking(true).map_err(MeshError::Socket)?;
+            require_keys(listener.local_addr().map_err(MeshStartError::Socket)?)?;
+            listener.set_nonblocking(true).map_err(MeshStartError::Socket)?;
             listener
         }
         Listen::Address(address) => {
             require_keys(address)?;
             listen_at(address).map_err(|source| match source.kind() {
-                io::ErrorKind::AddrInUse => MeshError::AddressTaken { address },
-                _ => MeshError::Listen { address, source },
+                io::ErrorKind::AddrInUse => MeshStartError::AddressTaken { address },
+                _ => MeshStartError::Listen { address, source },
             })?
         }
     };
-    TcpListener::from_std(listener).map_err(MeshError::Socket)
+    TcpListener::from_std(listener).map_err(MeshStartError::Socket)
 }
 
 /// Binds a socket. The standard library sets `SO_REUSEADDR` on Unix, so a restarted node can use

@@ -21,9 +21,9 @@ use super::listener::{PeerListener, bind_listener};
 use super::outbox::{Outbox, OutgoingMessage};
 use super::peer::{Peer, PeerStatus};
 use super::reliable_session::QueueSize;
-use super::settings::{MeshError, MeshLimits, MeshSettings, PeerAuthentication};
+use super::settings::{MeshLimits, MeshSettings, MeshStartError, PeerAuthentication};
 use crate::names::ProcessName;
-use crate::store::{PeerRegistry, SaveError};
+use crate::store::{MembershipRecord, SaveError};
 
 /// Maximum number of accepted connections of one peer that wait until the link to this peer takes
 /// them.
@@ -44,9 +44,9 @@ pub struct Mesh {
 }
 
 /// Status of a mesh, for metrics and status pages. Its only change to the mesh is
-/// [`MeshHandle::record_members`]. Cheap to clone.
+/// [`MeshStatus::record_members`]. Cheap to clone.
 #[derive(Clone, Debug)]
-pub struct MeshHandle(Arc<MeshContext>);
+pub struct MeshStatus(Arc<MeshContext>);
 
 /// Reason why a [`Mesh`] did not accept a message for sending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -77,28 +77,28 @@ impl Mesh {
     /// Starts to listen and to connect with all peers. Must be called inside a tokio runtime.
     ///
     /// An unreachable peer is not an error. It is dialed until it responds; see
-    /// [`MeshHandle::peers`].
+    /// [`MeshStatus::peers`].
     ///
     /// # Errors
     ///
-    /// [`MeshError`]. Then no task runs and no port is in use.
-    pub fn start(settings: MeshSettings) -> Result<(Mesh, Inbox), MeshError> {
+    /// [`MeshStartError`]. Then no task runs and no port is in use.
+    pub fn start(settings: MeshSettings) -> Result<(Mesh, Inbox), MeshStartError> {
         Mesh::start_with_registry(settings, None)
     }
 
-    /// Starts a mesh as [`Mesh::start`] does. If there is a registry, the mesh remembers the boots
-    /// of its peers in it.
+    /// Starts a mesh as [`Mesh::start`] does. If there is a membership record, the mesh remembers
+    /// the boots of its peers in it.
     ///
     /// # Errors
     ///
-    /// [`MeshError`], as for [`Mesh::start`].
+    /// [`MeshStartError`], as for [`Mesh::start`].
     pub fn start_with_registry(
         settings: MeshSettings,
-        registry: Option<PeerRegistry>,
-    ) -> Result<(Mesh, Inbox), MeshError> {
+        registry: Option<MembershipRecord>,
+    ) -> Result<(Mesh, Inbox), MeshStartError> {
         settings.validate()?;
         let socket = bind_listener(settings.listen, &settings.authentication)?;
-        let address = socket.local_addr().map_err(MeshError::Socket)?;
+        let address = socket.local_addr().map_err(MeshStartError::Socket)?;
         let size = settings.addresses.len();
         let identity = NodeIdentity {
             cluster: settings.cluster,
@@ -150,8 +150,9 @@ impl Mesh {
         self.address
     }
 
-    /// Sends a message to the session of `to` that the latest [`MeshEvent::PeerUp`] reported.
-    /// Before the first report, the message is for the first session of `to`. Never waits.
+    /// Sends a message to the session of `to` that the latest [`MeshEvent::PeerConnected`]
+    /// reported. Before the first report, the message is for the first session of `to`. Never
+    /// waits.
     ///
     /// While that session and the session of this process last, the message arrives exactly once
     /// and in order, even if connections break. The message is dropped if the session of `to` has
@@ -205,7 +206,7 @@ impl Mesh {
 
     /// Counts an invalid message of a peer, and closes the connection with the peer. Closes nothing
     /// if the peer has a newer session than `session`. The peer may connect again.
-    pub fn close_invalid_connection(&self, peer: ProcessId, session: u64) {
+    pub fn report_invalid_message(&self, peer: ProcessId, session: u64) {
         self.context.counters.implausible.add(1);
         if let Some(peer) = self.context.peer(peer).filter(|peer| peer.newest_session() == session)
         {
@@ -219,24 +220,24 @@ impl Mesh {
     /// consumer must still receive messages. If it stopped, full queues on both sides could cause a
     /// deadlock. If a queue stays more than half full for longer than
     /// [`MeshLimits::half_full_timeout`], this function ignores the peer.
-    pub fn has_room(&self) -> bool {
+    pub fn accepts_user_requests(&self) -> bool {
         let half_full_timeout = self.context.limits.half_full_timeout;
         let mut peers = self.context.peers.iter().flatten();
         peers.all(|peer| !peer.is_connected() || peer.outbox.has_room(half_full_timeout))
     }
 
-    /// Waits until [`Mesh::has_room`] returns true. Dropping the future loses nothing.
-    pub async fn wait_for_room(&self) {
+    /// Waits until [`Mesh::accepts_user_requests`] returns true. Dropping the future loses nothing.
+    pub async fn wait_until_accepting(&self) {
         let half_full_timeout = self.context.limits.half_full_timeout;
         loop {
             let notified = self.context.room.notified();
             tokio::pin!(notified);
             notified.as_mut().enable();
-            if self.has_room() {
+            if self.accepts_user_requests() {
                 return;
             }
-            // `has_room` also becomes true without a notification, when `half_full_timeout` has
-            // passed.
+            // `accepts_user_requests` also becomes true without a notification, when
+            // `half_full_timeout` has passed.
             let _ = timeout(half_full_timeout, notified).await;
         }
     }
@@ -255,8 +256,8 @@ impl Mesh {
     }
 
     /// Returns a handle that reads the status of the mesh. The handle outlives the mesh.
-    pub fn handle(&self) -> MeshHandle {
-        MeshHandle(self.context.clone())
+    pub fn status(&self) -> MeshStatus {
+        MeshStatus(self.context.clone())
     }
 
     /// Closes the mesh. Sends a goodbye to each connected peer. When a peer has acknowledged all
@@ -286,7 +287,7 @@ impl Mesh {
     }
 }
 
-impl MeshHandle {
+impl MeshStatus {
     /// Returns the values of the counters since the start of the mesh.
     pub fn counts(&self) -> MeshCounts {
         self.0.counters.read()
@@ -314,7 +315,7 @@ impl MeshHandle {
 
     /// Records which processes are members after log entry `log_index`. Forgets the sessions of
     /// processes that are no longer members, since other processes may take their places. Does
-    /// nothing if the mesh has no registry. Blocks on the disk.
+    /// nothing if the mesh has no membership record. Blocks on the disk.
     ///
     /// # Errors
     ///
@@ -339,10 +340,10 @@ impl MeshHandle {
 
 /// Returns a random number for this boot. The number distinguishes this boot from the boot of
 /// another node that runs from a copy of the same saved state.
-fn nonce() -> Result<u64, MeshError> {
+fn nonce() -> Result<u64, MeshStartError> {
     let mut bytes = [0; 8];
     getrandom::fill(&mut bytes)
-        .map_err(|error| MeshError::Entropy(std::io::Error::other(error)))?;
+        .map_err(|error| MeshStartError::Entropy(std::io::Error::other(error)))?;
     Ok(u64::from_le_bytes(bytes))
 }
 
@@ -351,7 +352,7 @@ fn peers(
     me: ProcessId,
     limits: &MeshLimits,
     room: &Arc<Notify>,
-    registry: &Option<PeerRegistry>,
+    registry: &Option<MembershipRecord>,
 ) -> Vec<Option<Arc<Peer>>> {
     let capacity =
         QueueSize { messages: limits.max_queued_messages, bytes: limits.max_queued_bytes };

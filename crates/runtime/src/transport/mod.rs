@@ -44,11 +44,11 @@ pub use handshake::MAX_CLUSTER_NAME_BYTES;
 pub use inbox::{Inbox, MeshEvent};
 #[cfg(not(feature = "keys"))]
 use keyless::{cipher, keys};
-pub use keys::ReloadableKeys;
+pub use keys::ReplaceableKeys;
 #[cfg(feature = "keys")]
-pub use keys::{GroupKeys, KeysError, NodeKeys, PrivateKey, PublicKey};
-pub use mesh::{Mesh, MeshHandle, SendError};
+pub use keys::{GroupPublicKeys, KeysError, NodeKeys, PrivateKey, PublicKey};
+pub use mesh::{Mesh, MeshStatus, SendError};
 pub use peer::PeerStatus;
 pub(crate) use peer::SESSION_LIMIT;
 pub use rejection_reason::RejectionReason;
-pub use settings::{Listen, MeshError, MeshLimits, MeshSettings, PeerAuthentication};
+pub use settings::{Listen, MeshLimits, MeshSettings, MeshStartError, PeerAuthentication};

@@ -10,7 +10,7 @@ use tokio::sync::Notify;
 use super::frame::BootId;
 use super::outbox::Outbox;
 use super::rejection_reason::RejectionReason;
-use crate::store::{PeerRegistry, SaveError};
+use crate::store::{MembershipRecord, SaveError};
 
 /// Exclusive upper bound on session numbers. Term numbers have the same bound. No process boots
 /// that often.
@@ -32,7 +32,8 @@ pub(crate) struct Peer {
     pub(crate) address: String,
     pub(crate) outbox: Outbox,
     /// Session of the peer to which messages are sent. It is the session of the latest
-    /// [`MeshEvent::PeerUp`](super::MeshEvent::PeerUp), and 0 before the first `PeerUp`.
+    /// [`MeshEvent::PeerConnected`](super::MeshEvent::PeerConnected), and 0 before the first
+    /// `PeerConnected`.
     target_session: AtomicU64,
     /// Newest authenticated boot of the peer. Before the first boot, a placeholder with session 0.
     newest: Mutex<BootId>,
@@ -43,7 +44,7 @@ pub(crate) struct Peer {
     is_round_trip_logged: AtomicBool,
     /// Notified when the user of the mesh rejects a message of this peer as invalid.
     pub(crate) invalid_message: Notify,
-    registry: Option<PeerRegistry>,
+    registry: Option<MembershipRecord>,
     history: Mutex<ConnectionHistory>,
     /// Time of the last received frame, in milliseconds since 1970; 0 before the first frame.
     last_contact: AtomicU64,
@@ -66,7 +67,7 @@ pub struct PeerStatus {
     /// True if a connection to the peer is established.
     pub is_connected: bool,
     /// Number of the newest known session of the peer. `None` if no session is known. If the mesh
-    /// has a registry of peers, sessions that this process saw before its own restart are known
+    /// has a membership record, sessions that this process saw before its own restart are known
     /// too.
     pub session: Option<u64>,
     /// Time at which the last connection was established, by the wall clock. `None` before the
@@ -92,7 +93,7 @@ impl Peer {
         process: ProcessId,
         address: String,
         outbox: Outbox,
-        registry: Option<PeerRegistry>,
+        registry: Option<MembershipRecord>,
     ) -> Self {
         let newest = registry.as_ref().map(|registry| registry.newest_boot(process));
         Peer {
@@ -170,12 +171,12 @@ impl Peer {
         *self.newest_boot() = boot;
     }
 
-    /// Saves a boot in the registry, if there is one. Blocks on the disk.
+    /// Saves a boot in the membership record, if there is one. Blocks on the disk.
     pub(crate) fn record_boot(&self, boot: BootId) -> Result<(), SaveError> {
         self.registry.as_ref().map_or(Ok(()), |registry| registry.record_boot(self.process, boot))
     }
 
-    /// Returns true if there is a registry and it does not contain the boot yet.
+    /// Returns true if there is a membership record and it does not contain the boot yet.
     pub(crate) fn is_boot_unrecorded(&self, boot: BootId) -> bool {
         self.registry.as_ref().is_some_and(|registry| registry.newest_boot(self.process) != boot)
     }
@@ -272,7 +273,7 @@ mod tests {
     #[test]
     fn rejects_replacement_of_present_member() {
         let directory = tempfile::tempdir().expect("a directory");
-        let registry = PeerRegistry::open(directory.path(), 3, true).expect("a registry");
+        let registry = MembershipRecord::open(directory.path(), 3, true).expect("a registry");
         let outbox = Outbox::new(QueueSize { messages: 1, bytes: 1 }, Arc::default());
         let address = "127.0.0.1:1".to_owned();
         let peer = Peer::new(ProcessId(2), address, outbox, Some(registry.clone()));

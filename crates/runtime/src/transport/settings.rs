@@ -9,7 +9,7 @@ use thiserror::Error;
 
 use super::frame::{DEFAULT_MAX_BODY_BYTES, MAX_DATA_OVERHEAD_BYTES};
 use super::handshake::MAX_CLUSTER_NAME_BYTES;
-use super::keys::ReloadableKeys;
+use super::keys::ReplaceableKeys;
 use super::peer::SESSION_LIMIT;
 use crate::names::ProcessNames;
 
@@ -21,7 +21,7 @@ pub struct MeshSettings {
     /// Process of this node.
     pub me: ProcessId,
     /// Session number of this boot. It is higher than those of all earlier boots.
-    /// [`Store`](crate::Store) provides it.
+    /// [`StableStorage`](crate::StableStorage) provides it.
     pub session: u64,
     /// Address or socket of the listener.
     pub listen: Listen,
@@ -65,7 +65,7 @@ impl MeshSettings {
 pub enum PeerAuthentication {
     /// Each peer must prove that it owns a key that the group lists for this peer. Connections are
     /// encrypted, so no third party can read, modify, repeat or omit messages.
-    Keys(ReloadableKeys),
+    Keys(ReplaceableKeys),
     /// Connections are not authenticated and not encrypted. The node may listen only at a loopback
     /// address.
     LoopbackOnly,
@@ -157,7 +157,7 @@ impl MeshLimits {
 
 /// Reason why a mesh did not start. After a failed start, no task runs and no port is in use.
 #[derive(Debug, Error)]
-pub enum MeshError {
+pub enum MeshStartError {
     /// Another program listens at the address.
     #[error(
         "the address {address} is already in use; stop the program that uses it or choose another \
@@ -167,7 +167,8 @@ pub enum MeshError {
         /// Requested address.
         address: SocketAddr,
     },
-    /// The mesh cannot listen at the address, for another reason than [`MeshError::AddressTaken`].
+    /// The mesh cannot listen at the address, for another reason than
+    /// [`MeshStartError::AddressTaken`].
     #[error("cannot listen at {address}: {source}")]
     Listen {
         /// Requested address.
@@ -230,22 +231,22 @@ pub enum MeshError {
 
 impl MeshSettings {
     /// Validates all settings that can be checked without a socket.
-    pub(crate) fn validate(&self) -> Result<(), MeshError> {
+    pub(crate) fn validate(&self) -> Result<(), MeshStartError> {
         let length = self.cluster.len();
         if length == 0 || length > MAX_CLUSTER_NAME_BYTES {
-            return Err(MeshError::ClusterName { length });
+            return Err(MeshStartError::ClusterName { length });
         }
         let size = self.addresses.len();
         if self.me.index() >= size {
-            return Err(MeshError::NotInGroup { me: self.me, size });
+            return Err(MeshStartError::NotInGroup { me: self.me, size });
         }
         if !(1..SESSION_LIMIT).contains(&self.session) {
-            return Err(MeshError::InvalidSession { session: self.session });
+            return Err(MeshStartError::InvalidSession { session: self.session });
         }
         if let PeerAuthentication::Keys(reloadable_keys) = &self.authentication
             && reloadable_keys.keys().group_size() != size
         {
-            return Err(MeshError::KeyCountMismatch {
+            return Err(MeshStartError::KeyCountMismatch {
                 keys: reloadable_keys.keys().group_size(),
                 size,
             });
@@ -261,7 +262,7 @@ impl MeshSettings {
             ("max_handshakes", limits.max_handshakes, 1),
         ] {
             if limit < least {
-                return Err(MeshError::LimitTooSmall { name, least });
+                return Err(MeshStartError::LimitTooSmall { name, least });
             }
         }
         Ok(())

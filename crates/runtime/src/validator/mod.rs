@@ -25,7 +25,8 @@ pub enum ValidationError {
         /// Number of processes in the group.
         group_size: u32,
     },
-    /// A number is higher than the limit of its kind. No process can have reached such a number.
+    /// A number is higher than the limit of its kind. In a message, such a number is implausible.
+    /// In a state, a term is too high if the next term would not fit a fence.
     #[error("it contains the number {number}, but at most {max} is possible")]
     NumberTooLarge {
         /// Rejected number. For a signed number, its absolute value. For a term that is packed into

@@ -12,16 +12,16 @@ use tenure_algorithms::application::{
     spanning_tree, two_phase_commit,
 };
 use tenure_algorithms::compose::{WithDetector, with_detector};
-use tenure_algorithms::detector::{Heartbeat, heartbeat};
+use tenure_algorithms::detector::{AdaptiveTimeoutDetector, heartbeat};
 use tenure_algorithms::election::{Bully, bully};
 use tenure_core::service::{
     clock_synchronisation, commit, election, leader_tree, replicated_list, with_election as service,
 };
-use tenure_core::{Delay, Group, ProcessId, Rank, TICKS_PER_UNIT, Term};
-use tenure_runtime::{PassthroughApplication, RunningNode, run_schedule_on_nodes, start};
+use tenure_core::{Delay, Group, ProcessId, Rank, TICKS_PER_TIME_UNIT, Term};
+use tenure_runtime::{PassthroughApplication, RunningNode, run_schedule_on_nodes, start_node};
 use tenure_trace::{
-    ApplicationEvent, Header, Record, RecordKind, Schedule, Service, ServiceCommand, ServiceEvent,
-    Subject, TraceSource, merge_files,
+    ApplicationEvent, Header, Record, RecordKind, RecordSubject, Schedule, Service, ServiceCommand,
+    ServiceEvent, TraceProducer, merge_files_for_verification,
 };
 use tokio::sync::mpsc;
 use tokio::time::timeout;
@@ -32,7 +32,7 @@ use crate::{components, kill, listeners};
 /// is long because the machine may be busy.
 const EVENT_TIMEOUT: Duration = Duration::from_secs(120);
 
-type Real<A> = WithDetector<Heartbeat, WithElection<A, Bully>>;
+type Real<A> = WithDetector<AdaptiveTimeoutDetector, WithElection<A, Bully>>;
 
 struct Node<A: Application> {
     commands: mpsc::UnboundedSender<service::Command<A::Command>>,
@@ -45,7 +45,7 @@ struct Node<A: Application> {
 fn election(size: usize) -> bully::Config {
     let size = u32::try_from(size).unwrap();
     let ranks = (1..=size).rev().map(Rank::from_id).collect();
-    bully::Config { ranks, ..bully::Config::plain(size, 50 * TICKS_PER_UNIT) }
+    bully::Config { ranks, ..bully::Config::with_defaults(size, 50 * TICKS_PER_TIME_UNIT) }
 }
 
 impl<A> Node<A>
@@ -62,10 +62,10 @@ where
         let (local, events) = PassthroughApplication::new();
         let (commands, receiver) = mpsc::unbounded_channel();
         let detector = heartbeat::Config {
-            period: Delay::units(50),
-            initial_timeout: 2_000 * TICKS_PER_UNIT,
-            increment: 1_000 * TICKS_PER_UNIT,
-            max_timeout: 8_000 * TICKS_PER_UNIT,
+            period: Delay::time_units(50),
+            initial_timeout: 2_000 * TICKS_PER_TIME_UNIT,
+            increment: 1_000 * TICKS_PER_TIME_UNIT,
+            max_timeout: 8_000 * TICKS_PER_TIME_UNIT,
         };
         let election = election(addresses.len());
         let inner = with_election::Config { application: config.clone(), election };
@@ -73,7 +73,7 @@ where
         let local = (local, receiver);
         let components =
             components::<Real<A>, _>(config, directory, me, listener, addresses, local);
-        Node { commands, events, running: start(components).unwrap() }
+        Node { commands, events, running: start_node(components).unwrap() }
     }
 
     fn ask(&self, command: A::Command) {
@@ -252,7 +252,8 @@ async fn three_nodes_agree_on_commit_and_abort() {
 fn outcomes(records: &[Record], size: u32) -> Vec<Vec<&'static str>> {
     let mut outcomes = vec![Vec::new(); size as usize];
     for record in records {
-        let (Subject::Process(at), RecordKind::Event(context)) = (record.process, &record.kind)
+        let (RecordSubject::Process(at), RecordKind::Event(context)) =
+            (record.process, &record.kind)
         else {
             continue;
         };
@@ -277,10 +278,10 @@ fn run_over_tcp(script: &str) -> Vec<Vec<&'static str>> {
     let schedule =
         Schedule::from_script::<P>(&script, |_: Group| config.clone()).unwrap().remove(0);
     let directory = TempDir::new().unwrap();
-    let header = Header::new("two-phase-commit", Service::Other, 3, TraceSource::Node);
+    let header = Header::new("two-phase-commit", Service::Other, 3, TraceProducer::Node);
     let traces =
         run_schedule_on_nodes::<P>(&schedule, |_| config.clone(), directory.path(), &header);
-    outcomes(&merge_files(traces.unwrap()).unwrap().records, 3)
+    outcomes(&merge_files_for_verification(traces.unwrap()).unwrap().records, 3)
 }
 
 const ALL_HAVE_VOTED: &str = "group 3\nelect p1; stabilize\nbegin p1\n\

@@ -41,18 +41,18 @@ impl AlgorithmVisitor for FuzzVisitor {
 
     fn mutex<P: Mutex + Algorithm>(self, config: P::Config) {
         let bytes = self.bytes::<P>(config.clone(), Service::lock());
-        fuzzing::lock::<P>(Group::new(ME, SIZE), &config, self.validation, &bytes);
+        fuzzing::fuzz_lock::<P>(Group::new(ME, SIZE), &config, self.validation, &bytes);
     }
 
     fn election<P: Election + Algorithm>(self, config: P::Config) {
         let bytes = self.bytes::<P>(config.clone(), Service::election());
-        fuzzing::election::<P>(Group::new(ME, SIZE), &config, self.validation, &bytes);
+        fuzzing::fuzz_election::<P>(Group::new(ME, SIZE), &config, self.validation, &bytes);
     }
 
     fn agreement<P: Agreement + Algorithm>(self, config: P::Config) {
         let Some(service) = Service::agreement(&config, SIZE) else { return };
         let bytes = self.bytes::<P>(config.clone(), service);
-        fuzzing::agreement::<P>(Group::new(ME, SIZE), &config, self.validation, &bytes);
+        fuzzing::fuzz_agreement::<P>(Group::new(ME, SIZE), &config, self.validation, &bytes);
     }
 }
 
@@ -127,7 +127,7 @@ fn damage(rng: &mut Rng, message: &mut Vec<u8>) {
 }
 
 fn survives(name: &str, validation: ValidationMode, seed: u64) -> bool {
-    let run = || visit(name, &Parameters::plain(SIZE), FuzzVisitor { validation, seed });
+    let run = || visit(name, &Parameters::with_defaults(SIZE), FuzzVisitor { validation, seed });
     catch_unwind(AssertUnwindSafe(run)).is_ok_and(|known| known.is_ok())
 }
 

@@ -4,16 +4,16 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use tempfile::TempDir;
-use tenure_core::{Effects, EventConversions, Group, ProcessId, Protocol, SharedConfig};
+use tenure_core::{Effects, EventConversions, Group, ProcessId, Protocol, UncomparedConfig};
 use tenure_runtime::TraceSink;
-use tenure_trace::{CommandData, EventData, ServiceCommand, ServiceEvent};
+use tenure_trace::{RecordedCommand, RecordedEvent, ServiceCommand, ServiceEvent};
 
 use crate::{next_event, start_alone, store_alone};
 
 /// A command or event that counts how often it is formatted for a record. Comparisons ignore the
 /// counter, so all values are equal.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Words(SharedConfig<AtomicU64>);
+struct Words(UncomparedConfig<AtomicU64>);
 
 impl Words {
     fn spelt(&self) {
@@ -24,16 +24,16 @@ impl Words {
 impl EventConversions for Words {}
 
 impl ServiceCommand for Words {
-    fn to_record(&self) -> CommandData {
+    fn to_recorded(&self) -> RecordedCommand {
         self.spelt();
-        CommandData::Other("words".into())
+        RecordedCommand::Other("words".into())
     }
 }
 
 impl ServiceEvent for Words {
-    fn to_record(&self) -> EventData {
+    fn to_recorded(&self) -> RecordedEvent {
         self.spelt();
-        EventData::Other("words".into())
+        RecordedEvent::Other("words".into())
     }
 }
 
@@ -67,7 +67,7 @@ async fn spelt(trace_sink: TraceSink) -> u64 {
     let directory = TempDir::new().unwrap();
     let store = store_alone(directory.path(), "echo 1");
     let (commands, mut events, running) = start_alone::<Echo>(store, trace_sink);
-    let words = Words(SharedConfig::new(AtomicU64::new(0)));
+    let words = Words(UncomparedConfig::new(AtomicU64::new(0)));
     for _ in 0..10 {
         commands.send(words.clone()).unwrap();
         next_event(&mut events).await;

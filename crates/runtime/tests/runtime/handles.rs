@@ -3,17 +3,17 @@
 
 use std::time::Duration;
 
-use tenure_algorithms::compose::Coordinated;
+use tenure_algorithms::compose::CoordinatedLock;
 use tenure_algorithms::election::Bully;
 use tenure_core::service::{election, mutex, mutex_and_election};
 use tenure_core::{Fence, LockName, ProcessId, Term};
 use tenure_runtime::{
-    Application, ElectionHandle, Guard, Lock, LockApplication, LockRequestReceiver, LossReason,
+    Application, ElectionHandle, Guard, Lock, LockApplication, LockLossReason, LockRequestReceiver,
     NodeStopped,
 };
 use tokio::task::JoinHandle;
 
-type CoordinatedBully = Coordinated<Bully>;
+type CoordinatedBully = CoordinatedLock<Bully>;
 
 /// Lock application without a protocol. Tests receive its commands and inject the events of the
 /// protocol.
@@ -69,7 +69,7 @@ impl TestNode {
 
     fn enter(&self) -> JoinHandle<Result<Guard, NodeStopped>> {
         let lock = self.lock.clone();
-        tokio::spawn(async move { lock.enter().await })
+        tokio::spawn(async move { lock.acquire().await })
     }
 
     async fn acquire(&mut self, number: u64) -> Guard {
@@ -94,7 +94,7 @@ async fn exit_under_same_leader_reports_expired_lease() {
     let guard = node.acquire(1).await;
     assert!(!guard.is_lost());
     assert_eq!(node.exited(), None);
-    assert_eq!((guard.is_lost(), guard.lost().await), (true, LossReason::LeaseExpired));
+    assert_eq!((guard.is_lost(), guard.lost().await), (true, LockLossReason::LeaseExpired));
     drop(guard);
     assert_eq!(node.pending_commands().await, [], "a lost guard sends no exit");
 }
@@ -115,7 +115,7 @@ async fn exit_under_other_leader_reports_deposed_leader() {
         }
         assert!(!guard.is_lost(), "the entry has not ended");
         node.exited();
-        assert_eq!(guard.lost().await, LossReason::LeaderDeposed);
+        assert_eq!(guard.lost().await, LockLossReason::LeaderDeposed);
     }
 }
 
@@ -127,7 +127,7 @@ async fn stopped_node_loses_guards_and_waiters() {
     node.pending_commands().await;
     let TestNode { application, requests, .. } = node;
     drop((application, requests));
-    assert_eq!((guard.is_lost(), guard.lost().await), (true, LossReason::NodeStopped));
+    assert_eq!((guard.is_lost(), guard.lost().await), (true, LockLossReason::NodeStopped));
     assert_eq!(waits.await.unwrap().unwrap_err(), NodeStopped);
 }
 
@@ -141,11 +141,11 @@ async fn stop_node_works_despite_handles() {
 }
 
 #[tokio::test]
-async fn local_conflict_fails_try_enter_without_request() {
+async fn local_conflict_fails_try_acquire_without_request() {
     let mut node = TestNode::new();
     let guard = node.acquire(1).await;
     let lock = node.lock.clone();
-    let tries = tokio::spawn(async move { lock.try_enter().await });
+    let tries = tokio::spawn(async move { lock.try_acquire().await });
     assert_eq!(node.pending_commands().await, []);
     assert!(tries.await.unwrap().unwrap().is_none());
     drop(guard);
@@ -153,11 +153,11 @@ async fn local_conflict_fails_try_enter_without_request() {
 }
 
 #[tokio::test]
-async fn try_enter_times_out_and_releases_late_grant() {
+async fn try_acquire_times_out_and_releases_late_grant() {
     let mut node = TestNode::new();
     // Long enough for a busy machine: the request must be read before the waiter gives up.
-    let lock = node.lock.clone().with_try_enter_timeout(Duration::from_secs(2));
-    let tries = tokio::spawn(async move { lock.try_enter().await });
+    let lock = node.lock.clone().with_try_acquire_timeout(Duration::from_secs(2));
+    let tries = tokio::spawn(async move { lock.try_acquire().await });
     assert_eq!(node.pending_commands().await, [mutex::Command::Enter]);
     assert!(tries.await.unwrap().unwrap().is_none());
     assert_eq!(node.entered(1), None);
@@ -171,7 +171,7 @@ async fn late_grant_goes_to_next_waiter() {
     let mut node = TestNode::new();
     let lock = node.lock.clone();
     // Long enough for a busy machine: the request must be read before the waiter gives up.
-    let first = tokio::spawn(async move { lock.enter_within(Duration::from_secs(2)).await });
+    let first = tokio::spawn(async move { lock.acquire_within(Duration::from_secs(2)).await });
     assert_eq!(node.pending_commands().await, [mutex::Command::Enter]);
     let second = node.enter();
     assert!(first.await.unwrap().unwrap().is_none());
@@ -184,7 +184,7 @@ async fn late_grant_goes_to_next_waiter() {
 async fn named_lock_on_unnamed_node_returns_stopped() {
     let mut node = TestNode::new();
     let lock = node.lock.named(LockName::new("invoices").unwrap());
-    let requests = tokio::spawn(async move { lock.enter().await });
+    let requests = tokio::spawn(async move { lock.acquire().await });
     assert_eq!(node.pending_commands().await, []);
     assert_eq!(requests.await.unwrap().unwrap_err(), NodeStopped);
 }

@@ -25,13 +25,14 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 use tenure_algorithms::detector::heartbeat;
-use tenure_core::{Delay, Fence, ProcessId, Protocol, TICKS_PER_UNIT};
+use tenure_core::{Delay, Fence, ProcessId, Protocol, TICKS_PER_TIME_UNIT};
 use tenure_runtime::ports::reserve_address;
 use tenure_runtime::store::StateOwner;
 use tenure_runtime::transport::{Listen, MeshSettings};
 use tenure_runtime::{
     Application, ElectionHandle, Guard, Lock, LockApplication, LockCommand, LockEvent,
-    NodeComponents, NodeFailure, PassthroughApplication, RunningNode, Store, TraceSink, start,
+    NodeComponents, NodeFailure, PassthroughApplication, RunningNode, StableStorage, TraceSink,
+    start_node,
 };
 use tenure_trace::RecordableProtocol;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -76,18 +77,18 @@ fn transport_settings(
 
 fn detector() -> heartbeat::Config {
     heartbeat::Config {
-        period: Delay::units(20),
-        initial_timeout: 400 * TICKS_PER_UNIT,
-        increment: 100 * TICKS_PER_UNIT,
-        max_timeout: 2_000 * TICKS_PER_UNIT,
+        period: Delay::time_units(20),
+        initial_timeout: 400 * TICKS_PER_TIME_UNIT,
+        increment: 100 * TICKS_PER_TIME_UNIT,
+        max_timeout: 2_000 * TICKS_PER_TIME_UNIT,
     }
 }
 
-fn store(directory: &Path, me: usize, group_size: usize) -> Store {
+fn store(directory: &Path, me: usize, group_size: usize) -> StableStorage {
     let group_size = u32::try_from(group_size).unwrap();
     let owner =
         StateOwner { cluster: "test".into(), process: ProcessId::from_index(me), group_size };
-    Store::open(directory.join(me.to_string()), &owner, "test").unwrap()
+    StableStorage::open(directory.join(me.to_string()), &owner, "test").unwrap()
 }
 
 fn components<P: Protocol, App: Application<P>>(
@@ -109,7 +110,7 @@ async fn in_time<T>(future: impl Future<Output = T>) -> T {
 }
 
 async fn enter(lock: &Lock) -> Guard {
-    in_time(lock.enter()).await.expect("an entry")
+    in_time(lock.acquire()).await.expect("an entry")
 }
 
 async fn next_event<E>(events: &mut UnboundedReceiver<E>) -> E {
@@ -157,7 +158,7 @@ impl Node {
         let application = (application, requests);
         let components =
             components::<P, _>(config, directory, me, listener, addresses, application);
-        let running = start(NodeComponents { trace_sink, ..components }).unwrap();
+        let running = start_node(NodeComponents { trace_sink, ..components }).unwrap();
         Node { lock, election, running }
     }
 
@@ -217,13 +218,13 @@ async fn enter_alone(lock: Lock, inside: Arc<Inside>, times: u32) -> Vec<Fence> 
     fences
 }
 
-fn store_alone(directory: &Path, schema: &'static str) -> Store {
+fn store_alone(directory: &Path, schema: &'static str) -> StableStorage {
     let owner = StateOwner { cluster: "test".into(), process: ProcessId(0), group_size: 1 };
-    Store::open(directory, &owner, schema).unwrap()
+    StableStorage::open(directory, &owner, schema).unwrap()
 }
 
 fn start_alone<P>(
-    store: Store,
+    store: StableStorage,
     trace_sink: TraceSink,
 ) -> (UnboundedSender<P::Command>, UnboundedReceiver<P::Event>, RunningNode)
 where
@@ -231,7 +232,7 @@ where
 {
     let (local, events) = PassthroughApplication::<P>::new();
     let (commands, receiver) = unbounded_channel();
-    let running = start::<P, PassthroughApplication<P>>(NodeComponents {
+    let running = start_node::<P, PassthroughApplication<P>>(NodeComponents {
         trace_sink,
         ..NodeComponents::new((), alone(store.session()), store, local, receiver)
     });

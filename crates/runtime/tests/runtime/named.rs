@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 use tenure_algorithms::compose::{NamedLocks, WithDetector, coordinated, with_detector};
-use tenure_algorithms::detector::Heartbeat;
-use tenure_algorithms::election::{Raft, raft};
-use tenure_algorithms::mutex::ExpiringEntryDurations;
-use tenure_core::{LockName, TICKS_PER_UNIT};
-use tenure_runtime::{Guard, Lock, LossReason, TraceSink};
+use tenure_algorithms::detector::AdaptiveTimeoutDetector;
+use tenure_algorithms::election::{RaftElection, raft};
+use tenure_algorithms::mutex::LeaseDurations;
+use tenure_core::{LockName, TICKS_PER_TIME_UNIT};
+use tenure_runtime::{Guard, Lock, LockLossReason, TraceSink};
 use tokio::sync::Barrier;
 use tokio::time::timeout;
 
@@ -20,13 +20,13 @@ use crate::{Inside, Node, TIME_LIMIT, detector, enter, enter_alone, in_time, kil
 /// Message latency that the nodes assume as the maximum, in milliseconds.
 const DELAY: u64 = 30;
 
-type Locks = WithDetector<Heartbeat, NamedLocks<Raft>>;
+type Locks = WithDetector<AdaptiveTimeoutDetector, NamedLocks<RaftElection>>;
 
 fn boot(directory: &Path, me: usize, listener: TcpListener, addresses: &[String]) -> Node {
     let group_size = u32::try_from(addresses.len()).unwrap();
     let inner = coordinated::Config {
-        election: raft::Config::plain(group_size, DELAY * TICKS_PER_UNIT),
-        entry_durations: Some(ExpiringEntryDurations::for_message_delay(DELAY * TICKS_PER_UNIT)),
+        election: raft::Config::with_defaults(group_size, DELAY * TICKS_PER_TIME_UNIT),
+        entry_durations: Some(LeaseDurations::for_message_delay(DELAY * TICKS_PER_TIME_UNIT)),
     };
     let config = with_detector::Config { detector: detector(), inner };
     Node::boot::<Locks>(TraceSink::none(), config, directory, me, listener, addresses)
@@ -104,16 +104,16 @@ async fn contended_names_have_independent_growing_fences() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn try_enter_fails_while_another_node_holds_the_lock() {
+async fn try_acquire_fails_while_another_node_holds_the_lock() {
     let directory = TempDir::new().unwrap();
     let (nodes, _) = cluster(directory.path(), 3);
     let mut guard = enter_at_first(&nodes, "invoices").await;
-    let other = nodes[1].lock("invoices").with_try_enter_timeout(Duration::from_millis(150));
+    let other = nodes[1].lock("invoices").with_try_acquire_timeout(Duration::from_millis(150));
     let mut attempts = 0;
     loop {
-        let tried = other.try_enter().await.unwrap();
+        let tried = other.try_acquire().await.unwrap();
         assert!(tried.is_none() || guard.is_lost());
-        let granted = other.enter_within(Duration::from_millis(50)).await.unwrap();
+        let granted = other.acquire_within(Duration::from_millis(50)).await.unwrap();
         assert!(granted.is_none() || guard.is_lost());
         if !guard.is_lost() {
             break;
@@ -125,7 +125,7 @@ async fn try_enter_fails_while_another_node_holds_the_lock() {
         guard = enter_at_first(&nodes, "invoices").await;
     }
     drop(guard);
-    let again = other.enter_within(TIME_LIMIT).await.unwrap();
+    let again = other.acquire_within(TIME_LIMIT).await.unwrap();
     assert!(again.is_some());
 }
 
@@ -138,7 +138,7 @@ async fn named_locks_survive_leader_change() {
     let before = enter_at_first(&nodes, "invoices").await.fence();
     drop(enter_at_first(&nodes, "reports").await);
     let leader =
-        nodes[0].election.current_term().expect("the node that granted the lock leads").leader;
+        nodes[0].election.leader_term().expect("the node that granted the lock leads").leader;
     kill(nodes.remove(leader.index()).running).await;
     let mut guard = enter_at_first(&nodes, "invoices").await;
     assert!(guard.fence() > before);
@@ -147,7 +147,7 @@ async fn named_locks_survive_leader_change() {
     let other = back.lock("invoices");
     let mut attempts = 0;
     loop {
-        let granted = other.enter_within(Duration::from_millis(500)).await.unwrap();
+        let granted = other.acquire_within(Duration::from_millis(500)).await.unwrap();
         assert!(granted.is_none() || guard.is_lost());
         if !guard.is_lost() {
             break;
@@ -175,7 +175,10 @@ async fn isolated_node_loses_all_guards_with_reason() {
     }
     for guard in &guards {
         let why = in_time(guard.lost()).await;
-        assert!(matches!(why, LossReason::LeaseExpired | LossReason::LeaderDeposed), "{why}");
+        assert!(
+            matches!(why, LockLossReason::LeaseExpired | LockLossReason::LeaderDeposed),
+            "{why}"
+        );
     }
 }
 
@@ -185,14 +188,14 @@ async fn node_stops_despite_waiter_and_holder() {
     let (nodes, _) = cluster(directory.path(), 1);
     let guard = enter_at_first(&nodes, "invoices").await;
     let lock = nodes[0].lock("invoices");
-    let waits = tokio::spawn(async move { lock.enter().await });
+    let waits = tokio::spawn(async move { lock.acquire().await });
     let lock = nodes[0].lock.clone();
     lock.stop_node();
     for node in nodes {
         node.running.task.await.unwrap().unwrap();
     }
-    assert_eq!(in_time(guard.lost()).await, LossReason::NodeStopped);
-    assert!(waits.await.unwrap().is_err() && lock.enter().await.is_err());
+    assert_eq!(in_time(guard.lost()).await, LockLossReason::NodeStopped);
+    assert!(waits.await.unwrap().is_err() && lock.acquire().await.is_err());
 }
 
 async fn enter_at_first(nodes: &[Node], name: &str) -> Guard {

@@ -8,19 +8,21 @@ use std::time::Duration;
 use tempfile::TempDir;
 use tenure_algorithms::compose::keyed::LockName;
 use tenure_algorithms::compose::{
-    Coordinated, Keyed, LockSequence, WithDetector, coordinated, lock_sequence, with_detector,
+    CoordinatedLock, Keyed, LockSequence, WithDetector, coordinated, lock_sequence, with_detector,
 };
-use tenure_algorithms::detector::{Heartbeat, heartbeat};
-use tenure_algorithms::election::{Bully, Raft, bully, raft};
-use tenure_algorithms::mutex::{Central, Lease, RicartAgrawala, central, lease, ricart_agrawala};
+use tenure_algorithms::detector::{AdaptiveTimeoutDetector, heartbeat};
+use tenure_algorithms::election::{Bully, RaftElection, bully, raft};
+use tenure_algorithms::mutex::{
+    Central, LeaseMutex, RicartAgrawala, central, lease, ricart_agrawala,
+};
 use tenure_core::service::mutex::{Command, Event};
-use tenure_core::{Election, Mutex, ProcessId, TICKS_PER_UNIT, Tagged, Term};
+use tenure_core::{Election, Mutex, ProcessId, TICKS_PER_TIME_UNIT, Tagged, Term};
 use tenure_runtime::transport::{Mesh, MeshEvent};
 use tenure_runtime::{
-    ElectionHandle, LockApplication, LossReason, NodeFailure, NodeStartError,
-    PassthroughApplication, RunningNode, TraceSink, start,
+    ElectionHandle, LockApplication, LockLossReason, NodeFailure, NodeStartError,
+    PassthroughApplication, RunningNode, TraceSink, start_node,
 };
-use tenure_trace::{Header, Service, TraceSource, Writer, merge_files};
+use tenure_trace::{Header, Service, TraceProducer, Writer, merge_files_for_verification};
 use tokio::sync::mpsc;
 
 use crate::{
@@ -58,13 +60,13 @@ fn coordinated_node_of<E: Election>(
 ) -> Node {
     let config = with_detector::Config { detector: detector(), inner: inner.into() };
     let silent = TraceSink::none();
-    Node::boot::<WithDetector<Heartbeat, Coordinated<E>>>(
+    Node::boot::<WithDetector<AdaptiveTimeoutDetector, CoordinatedLock<E>>>(
         silent, config, directory, me, listener, addresses,
     )
 }
 
 fn bully(addresses: &[String]) -> bully::Config {
-    bully::Config::plain(u32::try_from(addresses.len()).unwrap(), 30 * TICKS_PER_UNIT)
+    bully::Config::with_defaults(u32::try_from(addresses.len()).unwrap(), 30 * TICKS_PER_TIME_UNIT)
 }
 
 fn silent(count: usize) -> Vec<TraceSink> {
@@ -126,7 +128,7 @@ impl Named {
         let local = (local, receiver);
         let components =
             components::<Keyed<_, Central>, _>(config, directory, me, listener, addresses, local);
-        Named { requests, events, running: start(components).unwrap() }
+        Named { requests, events, running: start_node(components).unwrap() }
     }
 
     fn ask(&self, name: &str, inner: Command) {
@@ -183,7 +185,7 @@ async fn cancelled_waiter_delays_no_other_user() {
     let nodes = ricart_agrawala(directory.path(), silent(2));
     let guard = enter(&nodes[0].lock).await;
     let lock = nodes[1].lock.clone();
-    let waiting = tokio::spawn(async move { lock.enter().await });
+    let waiting = tokio::spawn(async move { lock.acquire().await });
     tokio::task::yield_now().await;
     waiting.abort();
     assert!(waiting.await.unwrap_err().is_cancelled());
@@ -199,7 +201,7 @@ async fn cancelled_waiter_delays_no_other_user() {
 async fn traces_contain_every_entry_and_message() {
     let directory = TempDir::new().unwrap();
     let paths: Vec<_> = (0..3).map(|i| directory.path().join(format!("{i}.ndjson"))).collect();
-    let header = Header::new("ricart-agrawala", Service::Mutex, 3, TraceSource::Node);
+    let header = Header::new("ricart-agrawala", Service::Mutex, 3, TraceProducer::Node);
     let trace_sink = |path| TraceSink::writing_to(Writer::create(path, &header).unwrap(), true);
     let nodes = ricart_agrawala(directory.path(), paths.iter().map(trace_sink).collect());
     for _ in 0..10 {
@@ -210,7 +212,7 @@ async fn traces_contain_every_entry_and_message() {
     for node in nodes {
         node.stop().await.unwrap();
     }
-    let merged = merge_files(&paths).unwrap();
+    let merged = merge_files_for_verification(&paths).unwrap();
     let count = |name| merged.records.iter().filter(|record| record.kind.name() == name).count();
     assert_eq!(count("send"), 10 * 3 * 4, "2(N − 1) messages per entry");
     assert_eq!(count("receive"), count("send"));
@@ -243,9 +245,9 @@ async fn recovered_leader_leads_in_later_term() {
 async fn leader(election: &mut ElectionHandle, leader: ProcessId) -> Term {
     in_time(async {
         loop {
-            match election.current_term() {
+            match election.leader_term() {
                 Some(term) if term.leader == leader => return term,
-                _ => election.wait_for_term_change().await.unwrap(),
+                _ => election.wait_for_leader_change().await.unwrap(),
             };
         }
     })
@@ -258,13 +260,13 @@ async fn superseded_node_loses_everything_at_once() {
     let (mut listeners, addresses) = listeners(2);
     let (second, first) = (listeners.pop().unwrap(), listeners.pop().unwrap());
     // A busy machine must not cause a suspicion, which would depose the leader.
-    let longest = 600_000 * TICKS_PER_UNIT;
+    let longest = 600_000 * TICKS_PER_TIME_UNIT;
     let detector =
         heartbeat::Config { initial_timeout: longest, max_timeout: longest, ..detector() };
     let config = with_detector::Config { detector, inner: bully(&addresses).into() };
     let coordinated_node = |me, listener| {
         let (silent, config) = (TraceSink::none(), config.clone());
-        Node::boot::<WithDetector<Heartbeat, Coordinated<Bully>>>(
+        Node::boot::<WithDetector<AdaptiveTimeoutDetector, CoordinatedLock<Bully>>>(
             silent,
             config,
             directory.path(),
@@ -281,11 +283,11 @@ async fn superseded_node_loses_everything_at_once() {
     assert!(!guard.is_lost());
     let elsewhere = TcpListener::bind("127.0.0.1:0").unwrap();
     let (_mesh, _inbox) = Mesh::start(transport_settings(1, 99, elsewhere, &addresses)).unwrap();
-    assert!(matches!(in_time(guard.lost()).await, LossReason::Evicted(_)));
+    assert!(matches!(in_time(guard.lost()).await, LockLossReason::Evicted(_)));
     let failure = running.task.await.unwrap().unwrap_err();
     assert!(matches!(failure, NodeFailure::Evicted(_)), "{failure}");
-    assert_eq!(election.current_term(), None);
-    assert!(lock.enter().await.is_err());
+    assert_eq!(election.leader_term(), None);
+    assert!(lock.acquire().await.is_err());
 }
 
 /// P1 grants a lease to P2 and crashes, so nothing renews the lease. Checks that the lease expires
@@ -293,8 +295,8 @@ async fn superseded_node_loses_everything_at_once() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn unrenewed_lease_expires_and_guard_sends_no_exit() {
     let directory = TempDir::new().unwrap();
-    let config = lease::Config::plain(30 * TICKS_PER_UNIT);
-    let mut nodes = locks::<Lease>(config, directory.path(), silent(2));
+    let config = lease::Config::with_defaults(30 * TICKS_PER_TIME_UNIT);
+    let mut nodes = locks::<LeaseMutex>(config, directory.path(), silent(2));
     let mut attempts = 0;
     let guard = loop {
         let guard = enter(&nodes[1].lock).await;
@@ -307,10 +309,10 @@ async fn unrenewed_lease_expires_and_guard_sends_no_exit() {
         assert!(attempts < 100, "the lease is renewed");
     };
     nodes.remove(0).running.task.abort();
-    assert_eq!(in_time(guard.lost()).await, LossReason::LeaseExpired);
+    assert_eq!(in_time(guard.lost()).await, LockLossReason::LeaseExpired);
     assert!(guard.is_lost());
     let waits = nodes[0].lock.clone();
-    let waits = tokio::spawn(async move { waits.enter().await.is_ok() });
+    let waits = tokio::spawn(async move { waits.acquire().await.is_ok() });
     drop(guard);
     tokio::time::sleep(Duration::from_millis(100)).await;
     assert!(!nodes[0].running.task.is_finished() && !waits.is_finished());
@@ -323,21 +325,23 @@ async fn node_stops_without_sending_if_save_fails() {
     let (second, first) = (listeners.pop().unwrap(), listeners.pop().unwrap());
     let config = bully(&addresses).into();
     let (silent, path) = (TraceSink::none(), directory.path());
-    let node = Node::boot::<Coordinated<Bully>>(silent, config, path, 0, first, &addresses);
+    let node = Node::boot::<CoordinatedLock<Bully>>(silent, config, path, 0, first, &addresses);
     let (mesh, mut inbox) = Mesh::start(transport_settings(1, 1, second, &addresses)).unwrap();
-    while !matches!(in_time(inbox.receive()).await, Some(MeshEvent::PeerUp { .. })) {}
+    while !matches!(in_time(inbox.receive()).await, Some(MeshEvent::PeerConnected { .. })) {}
     std::fs::rename(directory.path().join("0"), directory.path().join("gone")).unwrap();
     // An election saves a number, and this save fails. The node may already have stopped: it may
     // have started an election when the peer connected.
     let _ = node.election.start_election();
     let failure = node.running.task.await.unwrap().unwrap_err();
     assert!(matches!(failure, NodeFailure::Save(_)), "{failure}");
-    assert!(node.lock.enter().await.is_err());
+    assert!(node.lock.acquire().await.is_err());
     loop {
         match inbox.receive().await.unwrap() {
             MeshEvent::Message { .. } => panic!("a message was sent before the save"),
-            MeshEvent::PeerDown { .. } => break,
-            MeshEvent::PeerUp { .. } | MeshEvent::PeerLeft { .. } | MeshEvent::Evicted(_) => {}
+            MeshEvent::PeerDisconnected { .. } => break,
+            MeshEvent::PeerConnected { .. }
+            | MeshEvent::PeerSessionEnded { .. }
+            | MeshEvent::Evicted(_) => {}
         }
     }
     drop(mesh);
@@ -350,7 +354,7 @@ async fn undecodable_messages_have_no_effect() {
     let (second, first) = (listeners.pop().unwrap(), listeners.pop().unwrap());
     let mut node = coordinated_node(directory.path(), 0, first, &addresses);
     let (mesh, mut inbox) = Mesh::start(transport_settings(1, 1, second, &addresses)).unwrap();
-    while !matches!(in_time(inbox.receive()).await, Some(MeshEvent::PeerUp { .. })) {}
+    while !matches!(in_time(inbox.receive()).await, Some(MeshEvent::PeerConnected { .. })) {}
     for length in 0..64_u8 {
         mesh.send(ProcessId(0), vec![length ^ 0xA5; usize::from(length)]).unwrap();
     }
@@ -379,7 +383,7 @@ async fn assert_impossible_numbers_are_rejected<E: Election>(
     let (liar, mut received) = Mesh::start(settings).unwrap();
     let third = coordinated_node(2, sockets.next().unwrap());
     for _ in 0..2 {
-        while !matches!(in_time(received.receive()).await, Some(MeshEvent::PeerUp { .. })) {}
+        while !matches!(in_time(received.receive()).await, Some(MeshEvent::PeerConnected { .. })) {}
     }
     type Said<M> = with_detector::Message<(), coordinated::Message<M>>;
     for (place, message) in impossible.iter().enumerate() {
@@ -421,7 +425,7 @@ async fn bully_survives_impossible_numbers_and_restart() {
         use bully::Message::{Answer, Coordinator, Election};
         [Coordinator { number }, Answer { number }, Election { number }]
     });
-    let config = bully::Config::plain(3, 30 * TICKS_PER_UNIT);
+    let config = bully::Config::with_defaults(3, 30 * TICKS_PER_TIME_UNIT);
     assert_impossible_numbers_are_rejected::<Bully>(config, &impossible.collect::<Vec<_>>()).await;
 }
 
@@ -431,8 +435,9 @@ async fn raft_survives_impossible_numbers_and_restart() {
         use raft::Message::{Heartbeat, Overtaken, RequestVote};
         [RequestVote { term }, Heartbeat { term, round: 0 }, Overtaken { term }]
     });
-    let config = raft::Config::plain(3, 30 * TICKS_PER_UNIT);
-    assert_impossible_numbers_are_rejected::<Raft>(config, &impossible.collect::<Vec<_>>()).await;
+    let config = raft::Config::with_defaults(3, 30 * TICKS_PER_TIME_UNIT);
+    assert_impossible_numbers_are_rejected::<RaftElection>(config, &impossible.collect::<Vec<_>>())
+        .await;
 }
 
 /// Checks that a node does not start from a saved state with an impossible number, and leaves this
@@ -448,7 +453,7 @@ fn rejects_impossible_saved_state_without_changes() {
     let (application, _lock, _election, requests) = LockApplication::new();
     let (config, listener) = (bully(&addresses).into(), listeners.remove(0));
     let application = (application, requests);
-    let components = components::<Coordinated<Bully>, _>(
+    let components = components::<CoordinatedLock<Bully>, _>(
         config,
         directory.path(),
         0,
@@ -456,7 +461,7 @@ fn rejects_impossible_saved_state_without_changes() {
         &addresses,
         application,
     );
-    let refusal = start(components).unwrap_err();
+    let refusal = start_node(components).unwrap_err();
     assert!(matches!(refusal, NodeStartError::InvalidState { .. }), "{refusal}");
     assert!(refusal.to_string().contains("docs/wire.md"), "{refusal}");
     assert_eq!(store(directory.path(), 0, 1).state(), Some(&*poisoned));

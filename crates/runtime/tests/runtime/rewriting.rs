@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use tempfile::TempDir;
 use tenure_core::service::replicated_list::{Command, Event};
 use tenure_core::{Effects, Group, ProcessId, Protocol, Term};
-use tenure_runtime::{Store, TraceSink};
+use tenure_runtime::{StableStorage, TraceSink};
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use crate::{copy_files, in_time, next_event, start_alone, store_alone};
@@ -146,7 +146,7 @@ impl Protocol for Sums {
     fn on_message(&mut self, _: ProcessId, (): (), _: &mut impl Effects<Self>) {}
 }
 
-fn open(directory: &Path) -> Store {
+fn open(directory: &Path) -> StableStorage {
     store_alone(directory, "sums 1")
 }
 
@@ -155,7 +155,7 @@ fn after_a_crash(directory: &Path) -> Sum {
     let copy = copy_files(directory);
     let store = open(copy.path());
     let mut saved: Saved = postcard::from_bytes(store.state().unwrap()).unwrap();
-    for change in store.changes() {
+    for change in store.recovered_changes() {
         Sums::apply_change(&mut saved, postcard::from_bytes(change).unwrap());
     }
     saved.total()

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{ConstantEnvironment, Effects, Fence, Group, Input, Node, ProcessId, Protocol};
-use tenure_runtime::{RunningNode, Store, TraceSink};
+use tenure_runtime::{RunningNode, StableStorage, TraceSink};
 use tokio::sync::mpsc;
 
 use crate::{copy_files, in_time, kill, next_event, start_alone, store_alone};
@@ -56,14 +56,14 @@ impl Protocol for Counting {
     fn on_message(&mut self, _: ProcessId, (): (), _: &mut impl Effects<Self>) {}
 }
 
-fn open(directory: &Path) -> Store {
+fn open(directory: &Path) -> StableStorage {
     store_alone(directory, "counting 1")
 }
 
-fn entries(store: &Store) -> Vec<u64> {
+fn entries(store: &StableStorage) -> Vec<u64> {
     let Some(whole) = store.state() else { return Vec::new() };
     let mut saved: Entries = postcard::from_bytes(whole).unwrap();
-    for change in store.changes() {
+    for change in store.recovered_changes() {
         Counting::apply_change(&mut saved, postcard::from_bytes(change).unwrap());
     }
     saved.entries
@@ -134,7 +134,7 @@ async fn detects_events_before_saves() {
         store.save(&postcard::to_stdvec(&node.process().stable()).unwrap()).unwrap();
         for _ in 0..32 {
             let step = node.step(Input::Command(Command::Enter));
-            let change = step.unsaved_change().cloned().unwrap();
+            let change = step.change_before_release().cloned().unwrap();
             step.mark_saved().events.for_each(|event| {
                 let _ = sender.send(event);
             });
@@ -188,7 +188,7 @@ async fn many_steps_share_one_save() {
     let store = open(directory.path());
     assert_eq!(entries(&store).len(), 2_000);
     // A save starts after at most 256 steps.
-    assert!(store.changes().len() <= 200, "{} saves", store.changes().len());
+    assert!(store.recovered_changes().len() <= 200, "{} saves", store.recovered_changes().len());
 }
 
 /// Puts a pipe in place of the next state file. The pipe blocks the rewrite of the state. Checks

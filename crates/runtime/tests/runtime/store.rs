@@ -6,7 +6,7 @@ use std::sync::mpsc;
 
 use sha2::{Digest, Sha256};
 use tenure_core::ProcessId;
-use tenure_runtime::Store;
+use tenure_runtime::StableStorage;
 use tenure_runtime::store::{OpenError, SaveError, StateOwner, UnreadableReason};
 
 fn state_of(directory: &Path) -> std::path::PathBuf {
@@ -17,8 +17,8 @@ fn owner() -> StateOwner {
     StateOwner { cluster: "test".into(), process: ProcessId(1), group_size: 3 }
 }
 
-fn open(directory: &Path) -> Result<Store, OpenError> {
-    Store::open(directory, &owner(), "token 1")
+fn open(directory: &Path) -> Result<StableStorage, OpenError> {
+    StableStorage::open(directory, &owner(), "token 1")
 }
 
 fn saved(state: &[u8]) -> tempfile::TempDir {
@@ -118,7 +118,8 @@ fn rejects_newer_version_with_message() {
 #[test]
 fn rejects_state_of_another_algorithm() {
     let directory = saved(b"a promise");
-    let error = Store::open(directory.path(), &owner(), "bully 1").expect_err("another algorithm");
+    let error =
+        StableStorage::open(directory.path(), &owner(), "bully 1").expect_err("another algorithm");
     assert!(matches!(error, OpenError::WrongSchema { .. }), "{error}");
 }
 
@@ -131,7 +132,8 @@ fn rejects_state_of_another_owner_without_changes() {
         StateOwner { process: ProcessId(0), ..owner() },
         StateOwner { group_size: 5, ..owner() },
     ] {
-        let error = Store::open(directory.path(), &other, "token 1").expect_err("another owner");
+        let error =
+            StableStorage::open(directory.path(), &other, "token 1").expect_err("another owner");
         assert!(matches!(error, OpenError::WrongOwner { .. }), "{error}");
         let description = error.to_string();
         assert!(description.contains("P2 of 3 in the cluster \"test\""), "{description}");
@@ -206,7 +208,7 @@ fn changes_survive_restarts_in_order() {
     for session in 0..4_u8 {
         let mut store = open(directory.path()).expect("a store");
         assert_eq!(store.state(), Some(b"whole".as_slice()));
-        assert_eq!(store.changes(), expected);
+        assert_eq!(store.recovered_changes(), expected);
         for number in 0..session {
             store.append(&[session, number]).expect("room");
             expected.push(vec![session, number]);
@@ -220,7 +222,7 @@ fn changes_survive_restarts_in_order() {
     drop(store);
     let store = open(directory.path()).expect("a store");
     assert_eq!(store.state(), Some(b"new whole".as_slice()));
-    assert_eq!(store.changes(), [b"change".to_vec()]);
+    assert_eq!(store.recovered_changes(), [b"change".to_vec()]);
 }
 
 #[test]
@@ -255,7 +257,7 @@ fn full_segment_is_followed_by_another() {
     assert!(error.to_string().contains(&names[1].display().to_string()), "{error}");
     fs::write(&names[1], &left[1]).expect("room");
     let store = open(directory.path()).expect("all segments are complete");
-    let lengths: Vec<usize> = store.changes().iter().map(Vec::len).collect();
+    let lengths: Vec<usize> = store.recovered_changes().iter().map(Vec::len).collect();
     assert_eq!(lengths, [[20 << 10; 9].as_slice(), &[200 << 10]].concat());
 }
 
@@ -281,7 +283,7 @@ fn rejects_deleted_newest_segment() {
         }
         fs::write(&newest, content).expect("room");
         let store = open(directory.path()).expect("all segments are there");
-        assert_eq!(store.changes().last().map(|change| change[0]), Some(count - 1));
+        assert_eq!(store.recovered_changes().last().map(|change| change[0]), Some(count - 1));
     }
 }
 
@@ -299,7 +301,7 @@ fn segment_without_marker_is_read() {
     assert_eq!(markers.len(), 1);
     fs::remove_file(&markers[0]).expect("a file");
     let store = open(directory.path()).expect("a store");
-    assert_eq!(store.changes(), [b"change".to_vec()]);
+    assert_eq!(store.recovered_changes(), [b"change".to_vec()]);
 }
 
 /// Checks the size of a new segment: twice the size of the state, but at least 64 KiB and at most
@@ -324,7 +326,7 @@ fn segment_size_grows_with_state_up_to_limit() {
 /// Saves the state `one`, appends the change `two`, and then starts to rewrite the state as `one
 /// two`. Appends a change during the rewrite and another change after the rewrite. Returns the
 /// result of the rewrite.
-fn rewritten(store: &mut Store) -> Result<(), SaveError> {
+fn rewritten(store: &mut StableStorage) -> Result<(), SaveError> {
     store.save(b"one").expect("room");
     store.append(b"two").expect("room");
     let (done, wait) = mpsc::channel();
@@ -366,7 +368,7 @@ fn changes_during_rewrite_follow_new_state() {
     drop(store);
     let store = open(directory.path()).expect("a store");
     assert_eq!(store.state(), Some(b"one two".as_slice()));
-    assert_eq!(store.changes(), [b"three".to_vec(), b"four".to_vec()]);
+    assert_eq!(store.recovered_changes(), [b"three".to_vec(), b"four".to_vec()]);
 }
 
 /// Makes a rewrite fail before the new state replaces the old state. Checks that the old state and
@@ -393,7 +395,7 @@ fn unfinished_rewrite_keeps_state_and_changes() {
     let store = open(directory.path()).expect("a store");
     assert_eq!(store.state(), Some(b"nothing".as_slice()));
     let added = [b"nothing".to_vec(), b"more".to_vec(), b"and more".to_vec()];
-    assert_eq!(store.changes(), added);
+    assert_eq!(store.recovered_changes(), added);
 }
 
 #[test]
@@ -412,7 +414,7 @@ fn rejects_changes_of_another_process() {
     let directories = [saved(b"whole"), saved(b"whole")];
     let other = StateOwner { process: ProcessId(2), ..owner() };
     let elsewhere = tempfile::tempdir().expect("a directory");
-    let mut store = Store::open(elsewhere.path(), &other, "token 1").expect("a store");
+    let mut store = StableStorage::open(elsewhere.path(), &other, "token 1").expect("a store");
     store.save(b"whole").expect("room");
     store.append(b"change").expect("room");
     let segment = segments(elsewhere.path()).remove(0);
@@ -429,7 +431,7 @@ fn found_in(bytes: &[u8]) -> Result<Vec<Vec<u8>>, OpenError> {
     let directory = saved(b"whole");
     fs::write(directory.path().join("log-0000000001"), bytes).expect("room");
     let store = open(directory.path())?;
-    Ok(store.changes().to_vec())
+    Ok(store.recovered_changes().to_vec())
 }
 
 proptest::proptest! {

@@ -4,26 +4,26 @@ use std::net::TcpListener;
 use std::path::Path;
 use std::time::Duration;
 
-use tenure_algorithms::compose::{Coordinated, WithDetector, with_detector};
-use tenure_algorithms::detector::{Heartbeat, heartbeat};
+use tenure_algorithms::compose::{CoordinatedLock, WithDetector, with_detector};
+use tenure_algorithms::detector::{AdaptiveTimeoutDetector, heartbeat};
 use tenure_algorithms::election::{Bully, bully};
-use tenure_core::{Delay, ProcessId, TICKS_PER_UNIT};
-use tenure_runtime::{LockApplication, RunningNode, start};
+use tenure_core::{Delay, ProcessId, TICKS_PER_TIME_UNIT};
+use tenure_runtime::{LockApplication, RunningNode, start_node};
 use tokio::time::timeout;
 
 use crate::{TIME_LIMIT, components, listeners};
 
-type CoordinatedWithDetector = WithDetector<Heartbeat, Coordinated<Bully>>;
+type CoordinatedWithDetector = WithDetector<AdaptiveTimeoutDetector, CoordinatedLock<Bully>>;
 
 /// Boots a node with a heartbeat every 2 ms and at most 64 queued messages per peer.
 fn boot(directory: &Path, me: usize, listener: TcpListener, addresses: &[String]) -> RunningNode {
     let detector = heartbeat::Config {
-        period: Delay::units(2),
-        initial_timeout: 400 * TICKS_PER_UNIT,
+        period: Delay::time_units(2),
+        initial_timeout: 400 * TICKS_PER_TIME_UNIT,
         increment: 0,
-        max_timeout: 2_000 * TICKS_PER_UNIT,
+        max_timeout: 2_000 * TICKS_PER_TIME_UNIT,
     };
-    let inner = bully::Config::plain(3, 30 * TICKS_PER_UNIT).into();
+    let inner = bully::Config::with_defaults(3, 30 * TICKS_PER_TIME_UNIT).into();
     let (application, lock, election, requests) = LockApplication::new();
     // The handles keep the node running.
     std::mem::forget((lock, election));
@@ -38,7 +38,7 @@ fn boot(directory: &Path, me: usize, listener: TcpListener, addresses: &[String]
         application,
     );
     components.transport.limits.max_queued_messages = 64;
-    start(components).unwrap()
+    start_node(components).unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

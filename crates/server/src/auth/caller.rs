@@ -363,7 +363,7 @@ pub(crate) mod tests {
     use std::time::Duration;
 
     use tempfile::TempDir;
-    use tenure_store::{AccessChange, Bytes, ROOT};
+    use tenure_store::{AccessChange, Bytes, ROOT_NAME};
 
     use super::*;
     use crate::auth::secrets::PasswordHashBuffer;
@@ -376,7 +376,7 @@ pub(crate) mod tests {
         let config = Config { data_dir: Some(folder.path().into()), ..Config::default() };
         let (member, _) = Member::start(&config, config.validate().expect("a valid configuration"))
             .expect("a member");
-        let (name, password) = (String::from(ROOT), hash(root_password));
+        let (name, password) = (String::from(ROOT_NAME), hash(root_password));
         for access_change in [
             AccessChange::AddUser { name: name.clone(), password },
             AccessChange::GrantRole { user: name.clone(), role: name.clone() },
@@ -409,7 +409,7 @@ pub(crate) mod tests {
             assert_eq!(result, Err(why.into()));
         }
         assert_eq!(applied(), before);
-        let root = Caller::new(member.clone(), Principal::User(ROOT.into()));
+        let root = Caller::new(member.clone(), Principal::User(ROOT_NAME.into()));
         assert!(root.execute(grant).await.is_ok());
         assert!(applied().index > before.index);
     }
@@ -427,7 +427,8 @@ pub(crate) mod tests {
             assert_eq!(result, Err(why.into()));
         }
         assert_eq!(
-            Caller::new(member, Principal::User(ROOT.into())).notify_waiters_of_release(released()),
+            Caller::new(member, Principal::User(ROOT_NAME.into()))
+                .notify_waiters_of_release(released()),
             Ok(())
         );
     }
@@ -443,7 +444,7 @@ pub(crate) mod tests {
     #[tokio::test]
     async fn request_does_not_revive_an_expired_token() {
         let (_folder, member) = member_with_users("secret").await;
-        let expired = token(&member, ROOT, Duration::ZERO);
+        let expired = token(&member, ROOT_NAME, Duration::ZERO);
         assert_eq!(
             Caller::from_token(member.clone(), &expired).err(),
             Some(RpcError::INVALID_TOKEN)
@@ -465,9 +466,9 @@ pub(crate) mod tests {
     #[tokio::test]
     async fn token_ends_with_the_password_or_setting_it_was_issued_for() {
         let (_folder, member) = member_with_users("secret").await;
-        let (name, minute) = (String::from(ROOT), Duration::from_secs(60));
-        let caller =
-            Caller::from_token(member.clone(), &token(&member, ROOT, minute)).expect("a token");
+        let (name, minute) = (String::from(ROOT_NAME), Duration::from_secs(60));
+        let caller = Caller::from_token(member.clone(), &token(&member, ROOT_NAME, minute))
+            .expect("a token");
         assert_eq!(
             (caller.check_authenticated(), caller.current_user_name()),
             (Ok(()), Some(name.clone()))
@@ -480,8 +481,8 @@ pub(crate) mod tests {
         assert_eq!(caller.check_root(), Err(RpcError::INVALID_TOKEN));
         let granted = caller.execute(Command::Grant { lease: 7, ttl: 60 }).await;
         assert_eq!(granted, Err(RpcError::INVALID_TOKEN));
-        let caller =
-            Caller::from_token(member.clone(), &token(&member, ROOT, minute)).expect("a token");
+        let caller = Caller::from_token(member.clone(), &token(&member, ROOT_NAME, minute))
+            .expect("a token");
         change(&member, AccessChange::Disable).await;
         assert_eq!((caller.check_authenticated(), caller.current_user_name()), (Ok(()), None));
         change(&member, AccessChange::Enable { secret: secrets::new_signing_key() }).await;

@@ -7,13 +7,13 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-use tenure_algorithms::agreement::RelayedLog;
+use tenure_algorithms::agreement::ForwardingLog;
 use tenure_core::service::log::{
     Command as LogRequest, Content, Entry, Event as LogEvent, Members, Payload,
 };
-use tenure_core::service::relayed_log::{Command, Event, Ticket};
+use tenure_core::service::relayed_log::{Command, Event, QueryId};
 use tenure_core::{ProcessId, ProcessSet, Term};
-use tenure_runtime::store::PeerRegistry;
+use tenure_runtime::store::MembershipRecord;
 use tenure_runtime::{Application, ProcessNames};
 use tenure_store::{ApplyOutcome, LogPosition};
 use tokio::sync::oneshot;
@@ -75,7 +75,7 @@ enum Waiter {
     Task(oneshot::Sender<LogTaskResponse>),
     /// Member that has asked this leader to change the membership, and the ticket that this member
     /// has given to its request.
-    Peer(ProcessId, Ticket),
+    Peer(ProcessId, QueryId),
 }
 
 #[derive(Debug)]
@@ -103,7 +103,7 @@ pub(crate) struct LogApplication {
     /// stops.
     unreadable: Option<String>,
     compaction: CompactionPolicy,
-    registry: Option<PeerRegistry>,
+    registry: Option<MembershipRecord>,
     names: ProcessNames,
 }
 
@@ -112,7 +112,7 @@ impl LogApplication {
         me: ProcessId,
         session: u64,
         shared: Arc<SharedState>,
-        registry: Option<PeerRegistry>,
+        registry: Option<MembershipRecord>,
         names: ProcessNames,
     ) -> Self {
         LogApplication {
@@ -224,7 +224,7 @@ impl LogApplication {
     /// Returns the command that the log must execute next. For a request to change the members,
     /// this is the command that changes them. For any other request, it is the command that sends
     /// the response.
-    fn serve(&mut self, from: ProcessId, their_ticket: Ticket, request: LeaderRequest) -> Command {
+    fn serve(&mut self, from: ProcessId, their_ticket: QueryId, request: LeaderRequest) -> Command {
         let response = match request {
             LeaderRequest::Renew(lease) => {
                 let term = self.shared.leader_status.borrow().term;
@@ -355,7 +355,7 @@ impl LogApplication {
     }
 
     fn has_joined(&self) -> bool {
-        self.registry.as_ref().is_none_or(PeerRegistry::has_joined)
+        self.registry.as_ref().is_none_or(MembershipRecord::has_joined)
     }
 
     fn evict(&mut self, why: EvictionReason) {
@@ -394,7 +394,7 @@ impl LogApplication {
     }
 }
 
-impl Application<RelayedLog> for LogApplication {
+impl Application<ForwardingLog> for LogApplication {
     type Request = LogTaskRequest;
 
     fn on_request(&mut self, request: LogTaskRequest) -> Option<Command> {
@@ -558,7 +558,7 @@ mod tests {
         let restored = create_restored_directory(folder.path(), &owner, b"\0tnstore\x01".to_vec());
         restored.expect("data of a member");
         let server = Server::start(&config).await.expect("a member");
-        let ended = timeout(Duration::from_secs(120), server.run(std::future::pending())).await;
+        let ended = timeout(Duration::from_secs(120), server.serve(std::future::pending())).await;
         let ended = ended.expect("the member stops");
         let Err(ServeError::Failure(NodeFailure::Application(why))) = ended else {
             panic!("{ended:?}")

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::time::Instant;
 
 use tenure_runtime::DurationHistogram;
-use tenure_store::{ApplyOutcome, Bytes, Claim, EventKind, Store, claim_of};
+use tenure_store::{ApplyOutcome, Bytes, Claim, EventKind, Store, claim_from_key_value};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ClaimTime {
@@ -70,7 +70,7 @@ impl ClaimTimes {
             let is_new = event.kind == EventKind::Put
                 && event.kv.create_revision == event.revision()
                 && event.kv.lease != 0;
-            let claim = is_new.then(|| claim_of(&event.kv)).flatten();
+            let claim = is_new.then(|| claim_from_key_value(&event.kv)).flatten();
             if let Some(claim) = claim.filter(|claim| !outcome.ended.contains(claim)) {
                 let queued = is_live.then_some(now);
                 let time = ClaimTime { fence: claim.fence, queued, granted: None };
@@ -107,7 +107,7 @@ impl ClaimTimes {
 mod tests {
     use std::time::Duration;
 
-    use tenure_store::{Command, Enqueue, LockMode, LogPosition};
+    use tenure_store::{AcquireLock, Command, LockMode, LogPosition};
 
     use super::*;
 
@@ -136,7 +136,10 @@ mod tests {
         fn claim(&mut self, term: u64, lease: u64) {
             self.apply(term, Command::Grant { lease, ttl: 60 });
             let (mode, value) = (LockMode::Exclusive, Bytes::default());
-            self.apply(term, Command::Enqueue(Enqueue { name: "a".into(), lease, mode, value }));
+            self.apply(
+                term,
+                Command::AcquireLock(AcquireLock { name: "a".into(), lease, mode, value }),
+            );
         }
 
         fn pass(&mut self, seconds: u64) {

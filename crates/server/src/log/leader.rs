@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tenure_core::ProcessId;
-use tenure_core::service::log::Reason;
+use tenure_core::service::log::DeclineReason;
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout_at};
 
@@ -85,7 +85,7 @@ pub(crate) async fn pause_if_retryable(
 ) -> Result<(), RpcError> {
     match error {
         ProposeError::Unknown => Err(RpcError::LEADER_FAILED),
-        ProposeError::Declined(Reason::Full) => Err(RpcError::TOO_MANY_REQUESTS),
+        ProposeError::Declined(DeclineReason::Full) => Err(RpcError::TOO_MANY_REQUESTS),
         ProposeError::Declined(_) if Instant::now() >= deadline => Err(RpcError::LEADER_CHANGED),
         ProposeError::Declined(_) => {
             change_or_retry(leader_status).await;

@@ -172,7 +172,7 @@ impl Member {
 #[cfg(test)]
 mod tests {
     use futures_util::FutureExt;
-    use tenure_store::{CommandResult, LeaseExpiry, Principal};
+    use tenure_store::{CommandResult, ExpiredLease, Principal};
 
     use super::*;
     use crate::auth::caller::Caller;
@@ -194,7 +194,7 @@ mod tests {
             assert_eq!(request.as_mut().now_or_never(), None);
         }
         assert_eq!(caller.execute(grant(8)).await, Err(RpcError::TOO_MANY_REQUESTS));
-        let expiry = |lease| LeaseExpiry { lease, renewal_index: u64::MAX };
+        let expiry = |lease| ExpiredLease { lease, renewal_index: u64::MAX };
         let leases = (1..=MAX_LEASES_PER_COMMAND as u64).map(expiry).collect();
         let term = member.leader_status().term;
         let expired = member.propose(Command::Expire { term, leases }).await.expect("an outcome");

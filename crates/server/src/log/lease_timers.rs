@@ -7,8 +7,8 @@
 
 use std::time::{Duration, Instant};
 
-use tenure_session::{CheckpointInterval, LeaseProposal, Lessor, Timers};
-use tenure_store::{Command, LeaseChange, LeaseCheckpoint, LeaseExpiry, LeaseId, Store};
+use tenure_session::{CheckpointPolicy, LeaseProposal, Lessor, TimerQueue};
+use tenure_store::{Command, ExpiredLease, LeaseChange, LeaseCheckpoint, LeaseId, Store};
 
 use crate::log::request::RenewalOutcome;
 
@@ -36,19 +36,19 @@ pub(crate) struct LeaseTimers {
     lessor: Lessor<LeaseId>,
     /// Timers of the leases that need no further checkpoint before they expire. When the timer of a
     /// lease fires, the leader proposes the expiry of the lease.
-    expiry_timers: Timers<LeaseId, Instant>,
+    expiry_timers: TimerQueue<LeaseId, Instant>,
     /// Timers of the leases whose remaining time must be recorded before they expire. When the
     /// timer of a lease fires, a checkpoint of the lease is due.
-    checkpoint_timers: Timers<LeaseId, Instant>,
+    checkpoint_timers: TimerQueue<LeaseId, Instant>,
 }
 
 impl Default for LeaseTimers {
     fn default() -> Self {
         LeaseTimers {
             term: None,
-            lessor: Lessor::new(CheckpointInterval::TENTHS),
-            expiry_timers: Timers::default(),
-            checkpoint_timers: Timers::default(),
+            lessor: Lessor::new(CheckpointPolicy::TENTHS),
+            expiry_timers: TimerQueue::default(),
+            checkpoint_timers: TimerQueue::default(),
         }
     }
 }
@@ -171,7 +171,7 @@ impl LeaseTimers {
                     self.arm(lease, Some(part), from);
                     checkpoints.push(LeaseCheckpoint { lease, left, renewal_index });
                 }
-                LeaseProposal::Expire => expiries.push(LeaseExpiry { lease, renewal_index }),
+                LeaseProposal::Expire => expiries.push(ExpiredLease { lease, renewal_index }),
                 LeaseProposal::None => {}
             }
         }
@@ -221,7 +221,7 @@ impl LeaseTimers {
         if let Command::Expire { term, leases } = command
             && self.term == Some(*term)
         {
-            for LeaseExpiry { lease, .. } in leases {
+            for ExpiredLease { lease, .. } in leases {
                 // A lease already has a timer if it was granted again, if a checkpoint recorded its
                 // time, or if its expiry was rejected in the meantime.
                 if self.deadline_of(*lease).is_none() {

@@ -3,7 +3,7 @@
 use std::time::{Duration, SystemTime};
 
 use tenure_core::ProcessId;
-use tenure_runtime::transport::{MeshHandle, PeerStatus};
+use tenure_runtime::transport::{MeshStatus, PeerStatus};
 
 /// Lower bound on [`PeerContacts::max_silence`]. On a busy machine, a response takes longer than a
 /// short election timeout.
@@ -13,13 +13,13 @@ const MIN_SILENCE: Duration = Duration::from_secs(1);
 /// contacts of a leader are current.
 #[derive(Debug)]
 pub(crate) struct PeerContacts {
-    peers: MeshHandle,
+    peers: MeshStatus,
     /// Time without a message after which a member is regarded as unresponsive.
     max_silence: Duration,
 }
 
 impl PeerContacts {
-    pub(crate) fn new(peers: MeshHandle, election_timeout: Duration) -> Self {
+    pub(crate) fn new(peers: MeshStatus, election_timeout: Duration) -> Self {
         PeerContacts { peers, max_silence: election_timeout.max(MIN_SILENCE) }
     }
 

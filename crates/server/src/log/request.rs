@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 use tenure_core::ProcessId;
-use tenure_core::service::log::{Members, Reason};
+use tenure_core::service::log::{DeclineReason, Members};
 use tenure_store::{Bytes, Command, LeaseId, Principal};
 
 /// Request that only the leader can serve, because it reads the leader's timers or changes the
@@ -103,7 +103,7 @@ pub(crate) enum RenewalOutcome {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum ProposeError {
     /// The proposal had no effect and will have none: the log declined it for this reason.
-    Declined(Reason),
+    Declined(DeclineReason),
     /// The outcome is unknown: the proposal may yet be committed.
     Unknown,
 }

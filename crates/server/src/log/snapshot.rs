@@ -1,7 +1,7 @@
 //! Encodes and decodes the snapshot that replaces the beginning of the log. The snapshot contains
 //! the client URLs of the members, and the store.
 
-use tenure_store::{DamagedSnapshot, Snapshot, Store};
+use tenure_store::{Snapshot, SnapshotDecodeError, Store};
 
 use crate::log::state::ClientUrlsByProcess;
 
@@ -10,7 +10,7 @@ pub(crate) fn encode(urls: &ClientUrlsByProcess, store: &Snapshot) -> Vec<u8> {
     [head, store.encode()].concat()
 }
 
-pub(crate) fn decode(bytes: &[u8]) -> Result<(ClientUrlsByProcess, Store), DamagedSnapshot> {
-    let (urls, store) = postcard::take_from_bytes(bytes).map_err(|_| DamagedSnapshot)?;
-    Ok((urls, Store::decode(store)?))
+pub(crate) fn decode(bytes: &[u8]) -> Result<(ClientUrlsByProcess, Store), SnapshotDecodeError> {
+    let (urls, store) = postcard::take_from_bytes(bytes).map_err(|_| SnapshotDecodeError)?;
+    Ok((urls, Store::decode_snapshot(store)?))
 }

@@ -9,7 +9,7 @@ use tenure_core::service::log::Members;
 use tenure_core::{ProcessId, ProcessSet};
 use tenure_store::{
     ApplyOutcome, Bytes, Claim, Command, LogPosition, Principal, Store, StoreLimits, WatcherIndex,
-    claim_of,
+    claim_from_key_value,
 };
 use tokio::sync::{Notify, oneshot, watch};
 
@@ -287,7 +287,7 @@ impl StoreAndWaiters {
         for (watcher, signal) in self.watchers_of(key) {
             signal.released(watcher, *fence);
         }
-        let queue = claim_of(kv).and_then(|claim| self.store.queue(&claim.name));
+        let queue = claim_from_key_value(kv).and_then(|claim| self.store.queue(&claim.name));
         queue.is_none_or(|queue| queue.len() > 1)
     }
 
@@ -328,7 +328,7 @@ impl StoreAndWaiters {
     pub(crate) fn subscribe_to_claim(&mut self, claim: &Claim) -> oneshot::Receiver<ClaimOutcome> {
         let (sender, receiver) = oneshot::channel();
         // A key that was detached from its lease exists, and is no longer a claim.
-        let current = self.store.get(&claim.key).and_then(|kv| claim_of(kv));
+        let current = self.store.get(&claim.key).and_then(|kv| claim_from_key_value(kv));
         if current.as_ref() != Some(claim) {
             let _ = sender.send(ClaimOutcome::Ended);
         } else if self.store.is_holder(claim) {
@@ -374,7 +374,7 @@ impl StoreAndWaiters {
 
     /// Returns true if a watcher of `span` may be added without exceeding [`MAX_WATCHED_RANGES`].
     pub(crate) fn has_room_for_watcher(&self, span: &tenure_store::KeySpan) -> bool {
-        self.watchers.range_count_with(span) <= MAX_WATCHED_RANGES
+        self.watchers.range_count_after_insert(span) <= MAX_WATCHED_RANGES
     }
 
     pub(crate) fn watcher_count(&self) -> usize {
@@ -398,7 +398,7 @@ mod tests {
     use tenure_core::service::log::{Content, Entry, Event as LogEvent, Payload};
     use tenure_core::service::relayed_log::Event;
     use tenure_runtime::{Application as _, ProcessNames};
-    use tenure_store::{CommandResult, Enqueue, KeySpan, LockMode, Put};
+    use tenure_store::{AcquireLock, CommandResult, KeySpan, LockMode, Put};
 
     use super::*;
     use crate::log::application::LogApplication;
@@ -432,8 +432,8 @@ mod tests {
         let mut queued = |state: &mut StoreAndWaiters, lease| {
             apply(state, Command::Grant { lease, ttl: 60 });
             let (mode, value) = (LockMode::Exclusive, Bytes::default());
-            let enqueue = Enqueue { name: "jobs".into(), lease, mode, value };
-            match apply(state, Command::Enqueue(enqueue)) {
+            let enqueue = AcquireLock { name: "jobs".into(), lease, mode, value };
+            match apply(state, Command::AcquireLock(enqueue)) {
                 CommandResult::Enqueued { claim, .. } => claim,
                 other => panic!("unexpected result: {other:?}"),
             }

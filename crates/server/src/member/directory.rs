@@ -6,8 +6,8 @@ use std::io::ErrorKind;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use tenure_runtime::Store;
-use tenure_runtime::store::{OpenError, PeerRegistry, StateOwner};
+use tenure_runtime::StableStorage;
+use tenure_runtime::store::{MembershipRecord, OpenError, StateOwner};
 use tracing::info;
 
 use crate::config::{Config, ConfigError, InitialClusterState, ValidatedConfig};
@@ -29,9 +29,9 @@ pub(super) fn open_store(
     config: &Config,
     validated: &ValidatedConfig,
     owner: &StateOwner,
-) -> Result<(Store, PeerRegistry), ServeError> {
+) -> Result<(StableStorage, MembershipRecord), ServeError> {
     check_contents(&validated.directory)?;
-    let opened = Store::open(&validated.directory, owner, LOG_STATE_SCHEMA);
+    let opened = StableStorage::open(&validated.directory, owner, LOG_STATE_SCHEMA);
     let mut store = opened.map_err(|error| serve_error(error, validated))?;
     let replaces_member = config.initial_cluster_state == InitialClusterState::Existing;
     let is_joining = replaces_member && store.state().is_none();

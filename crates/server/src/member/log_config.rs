@@ -23,14 +23,14 @@ pub(super) fn log_config(
     let Config { heartbeat_interval, election_timeout, snapshot_count, .. } = *config;
     // A single member elects itself after 1 to 2 ms.
     let election = match group_size {
-        1 => Delay::between_units(1, 2),
+        1 => Delay::between_time_units(1, 2),
         // The election timeouts can lie in a narrow range, because one of two concurrent candidates
         // has priority.
-        _ => Delay::between_units(election_timeout, election_timeout * 3 / 2),
+        _ => Delay::between_time_units(election_timeout, election_timeout * 3 / 2),
     };
-    relayed_log::Config::around(raft_log::Config {
+    relayed_log::Config::with_log_config(raft_log::Config {
         election_timeout: election,
-        heartbeat_interval: Delay::units(heartbeat_interval),
+        heartbeat_interval: Delay::time_units(heartbeat_interval),
         // The leader accepts the commands that all members have admitted.
         max_uncommitted: MAX_PENDING_PER_MEMBER * group_size as usize,
         max_batch_entries: MAX_BATCH_ENTRIES,
@@ -46,7 +46,7 @@ pub(super) fn log_config(
             .with(VariantId::Noticing)
             .with(VariantId::Together)
             .with(VariantId::Heartbeats),
-        ..raft_log::Config::plain(group_size, 1)
+        ..raft_log::Config::with_defaults(group_size, 1)
     })
 }
 
@@ -58,8 +58,9 @@ mod tests {
 
     use super::*;
 
-    /// Returns the default configuration, and for each field a configuration in which only this
-    /// field has another value.
+    /// Returns the default configuration, and configurations in which one field has a test value.
+    /// There are three test values for an integer field, and one for every other field. Omits test
+    /// values that the field does not accept.
     fn configurations() -> Vec<Config> {
         let default = toml::Table::try_from(Config::default()).expect("a configuration has a text");
         let mut all = vec![Config::default()];

@@ -5,15 +5,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tenure_algorithms::agreement::RelayedLog;
-use tenure_core::service::log::{Members, Reason};
+use tenure_algorithms::agreement::ForwardingLog;
+use tenure_core::service::log::{DeclineReason, Members};
 use tenure_core::{ProcessId, ProcessSet};
 use tenure_etcd::etcdserverpb::ResponseHeader;
 use tenure_runtime::store::{
-    OpenError, PeerRegistry, SaveError, SaveMetrics, StateOwner, UnreadableReason,
+    MembershipRecord, OpenError, SaveError, SaveMetrics, StateOwner, UnreadableReason,
 };
-use tenure_runtime::transport::{Listen, MeshHandle, MeshSettings, RejectionReason};
-use tenure_runtime::{NodeComponents, NodeFailure, NodeStartError, ProcessNames, start};
+use tenure_runtime::transport::{Listen, MeshSettings, MeshStatus, RejectionReason};
+use tenure_runtime::{NodeComponents, NodeFailure, NodeStartError, ProcessNames, start_node};
 use tenure_store::{ApplyOutcome, Command, LeaseId, Principal};
 use thiserror::Error;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -180,7 +180,7 @@ pub(crate) struct Member {
     session: u64,
     pub(crate) save_metrics: SaveMetrics,
     pub(crate) latencies: LatencyHistograms,
-    pub(crate) mesh_handle: MeshHandle,
+    pub(crate) mesh_handle: MeshStatus,
     pub(crate) peer_keys: PeerKeys,
     pub(crate) connections: ConnectionLimiter,
     pub(crate) metrics_connections: ConnectionLimiter,
@@ -190,9 +190,8 @@ pub(crate) struct Member {
     pub(crate) scan_limit: ConcurrencyLimit,
     /// True once this member has applied every entry that was known as committed at its start.
     is_recovered: watch::Sender<bool>,
-    /// Registry in the data directory that records the membership, and whether this member has
-    /// joined.
-    pub(crate) registry: PeerRegistry,
+    /// Membership record in the data directory. It also states whether this member has joined.
+    pub(crate) registry: MembershipRecord,
     pub(crate) password_hasher: PasswordHashingQueue,
     pub(crate) token_uses: TokenUses,
     checkpoint_queue: LeaseCheckpointQueue,
@@ -229,8 +228,8 @@ impl Member {
             limits: transport_limits(),
         };
         let (requests, received) = mpsc::unbounded_channel();
-        let running = start::<RelayedLog, LogApplication>(NodeComponents::new(
-            log_config(config, me, size, members).with_incarnation(session),
+        let running = start_node::<ForwardingLog, LogApplication>(NodeComponents::new(
+            log_config(config, me, size, members).in_session(session),
             transport,
             store,
             application,
@@ -450,7 +449,7 @@ impl Member {
         &self,
         request: impl Fn(oneshot::Sender<LogTaskResponse>) -> LogTaskRequest,
     ) -> Result<LogTaskResponse, RpcError> {
-        self.repeat(request, |_| Ok(ProposeError::Declined(Reason::NotLeading))).await
+        self.repeat(request, |_| Ok(ProposeError::Declined(DeclineReason::NotLeading))).await
     }
 
     pub(crate) async fn change_members(&self, change: MembershipChange) -> Result<(), RpcError> {
@@ -459,9 +458,9 @@ impl Member {
             LogTaskRequest::AskLeader { request, reply }
         };
         let failed = |error| match error {
-            ProposeError::Declined(Reason::Changing) => Err(RpcError::MEMBERSHIP_CHANGING),
-            ProposeError::Declined(Reason::NotCaughtUp) => Err(RpcError::LEARNER_NOT_READY),
-            ProposeError::Declined(Reason::NoGroup) => Err(RpcError::NO_VOTER_LEFT),
+            ProposeError::Declined(DeclineReason::Changing) => Err(RpcError::MEMBERSHIP_CHANGING),
+            ProposeError::Declined(DeclineReason::NotCaughtUp) => Err(RpcError::LEARNER_NOT_READY),
+            ProposeError::Declined(DeclineReason::NoGroup) => Err(RpcError::NO_VOTER_LEFT),
             error => Ok(error),
         };
         match self.repeat(request, failed).await? {

@@ -91,7 +91,7 @@ fn write_store(member: &Member, all: &mut MetricsExposition) {
         let watchers = state.watcher_count();
         all.add_gauge("etcd_debugging_mvcc_watcher_total", "Number of watchers.", watchers);
         let help = "Size of the store, as the quota counts it.";
-        all.add_gauge("etcd_mvcc_db_total_size_in_bytes", help, store.quota_size());
+        all.add_gauge("etcd_mvcc_db_total_size_in_bytes", help, store.quota_usage());
     });
 }
 

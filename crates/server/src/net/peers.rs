@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tenure_core::ProcessId;
 use tenure_runtime::transport::{
-    GroupKeys, MeshLimits, NodeKeys, PeerAuthentication, PrivateKey, ReloadableKeys,
+    GroupPublicKeys, MeshLimits, NodeKeys, PeerAuthentication, PrivateKey, ReplaceableKeys,
 };
 use tracing::{info, warn};
 
@@ -39,7 +39,7 @@ pub struct PeerKeys {
     /// Number of members in the configuration. Each of them must have a public key.
     size: u32,
     /// Keys in use. `None`: the configuration has no keys.
-    reloadable_keys: Option<ReloadableKeys>,
+    reloadable_keys: Option<ReplaceableKeys>,
 }
 
 impl PeerKeys {
@@ -48,7 +48,7 @@ impl PeerKeys {
         me: ProcessId,
         group_size: u32,
     ) -> Result<Self, ConfigError> {
-        let reloadable_keys = read_keys(config, me, group_size)?.map(ReloadableKeys::from);
+        let reloadable_keys = read_keys(config, me, group_size)?.map(ReplaceableKeys::from);
         Ok(PeerKeys { config: config.clone(), me, size: group_size, reloadable_keys })
     }
 
@@ -102,7 +102,7 @@ fn read_keys(config: &Config, me: ProcessId, size: u32) -> Result<Option<NodeKey
     }
     let key = PrivateKey::parse(read(private)?.trim());
     let key = key.map_err(|why| failed(private, why.to_string()))?;
-    let group = GroupKeys::parse(&read(public)?, size as usize);
+    let group = GroupPublicKeys::parse(&read(public)?, size as usize);
     let group = group.map_err(|why| failed(public, why.to_string()))?;
     NodeKeys::new(me, key, group).map(Some).map_err(|why| failed(public, why.to_string()))
 }

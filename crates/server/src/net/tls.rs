@@ -19,13 +19,13 @@ use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 use tracing::{error, info};
 
-use crate::config::{Certificates, ConfigError};
+use crate::config::{ConfigError, TlsFiles};
 
 const RELOAD_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Certificate files, and the TLS configuration from their last valid contents.
 pub(crate) struct Tls {
-    files: Certificates,
+    files: TlsFiles,
     current: Mutex<Current>,
 }
 
@@ -49,7 +49,7 @@ impl std::fmt::Debug for Tls {
 }
 
 impl Tls {
-    pub(crate) fn read(files: &Certificates) -> Result<Tls, ConfigError> {
+    pub(crate) fn read(files: &TlsFiles) -> Result<Tls, ConfigError> {
         let stamps = stamps(files);
         let config = Arc::new(config(files)?);
         let current = Current { config, stamps, checked_at: Instant::now(), failure: None };
@@ -97,7 +97,7 @@ impl Tls {
     }
 }
 
-fn stamps(files: &Certificates) -> Stamps {
+fn stamps(files: &TlsFiles) -> Stamps {
     let stamp = |path: &PathBuf| {
         let metadata = fs::metadata(path).ok()?;
         Some((metadata.modified().ok()?, metadata.len()))
@@ -127,7 +127,7 @@ fn certificates(
     }
 }
 
-fn config(files: &Certificates) -> Result<ServerConfig, ConfigError> {
+fn config(files: &TlsFiles) -> Result<ServerConfig, ConfigError> {
     let cert = certificates("--cert-file", &files.cert)?;
     let key = PrivateKeyDer::from_pem_file(&files.key)
         .map_err(|error| invalid("--key-file", &files.key, error))?;
@@ -188,7 +188,7 @@ mod tests {
         if ["own", "next"].iter().any(|name| create(folder.path(), name).is_none()) {
             return crate::skipped::report_skip("openssl");
         }
-        let files = Certificates { cert: at("own.pem"), key: at("own.key"), client_ca: None };
+        let files = TlsFiles { cert: at("own.pem"), key: at("own.key"), client_ca: None };
         let tls = Tls::read(&files).expect("valid files");
         let config = || {
             let mut current = tls.current.lock().expect("no panic");

@@ -4,14 +4,14 @@ use std::io;
 
 use tokio::net::TcpStream;
 
-use crate::config::{Certificates, ConfigError};
+use crate::config::{ConfigError, TlsFiles};
 
 /// Uninhabited: this build cannot read certificates.
 #[derive(Debug)]
 pub(crate) enum Tls {}
 
 impl Tls {
-    pub(crate) fn read(_: &Certificates) -> Result<Tls, ConfigError> {
+    pub(crate) fn read(_: &TlsFiles) -> Result<Tls, ConfigError> {
         Err(ConfigError::OptionProblem(
             "this build has no TLS support: install one with `cargo install --path crates/cli \
              --features tls`",

@@ -256,13 +256,13 @@ mod tests {
     use std::sync::mpsc;
 
     use futures_util::FutureExt;
-    use tenure_store::{Principal, ROOT};
+    use tenure_store::{Principal, ROOT_NAME};
 
     use super::*;
     use crate::auth::caller::tests::member_with_users;
 
     fn request(password: &str) -> rpc::AuthenticateRequest {
-        rpc::AuthenticateRequest { name: ROOT.into(), password: password.into() }
+        rpc::AuthenticateRequest { name: ROOT_NAME.into(), password: password.into() }
     }
 
     #[tokio::test]
@@ -290,7 +290,7 @@ mod tests {
         let new = tokio::spawn(authenticate(member.clone(), request("new")));
         member.password_hasher.wait_until_queued(2).await;
         let (name, password) =
-            (ROOT.into(), secrets::hash_password("new", &mut PasswordHashBuffer::default()));
+            (ROOT_NAME.into(), secrets::hash_password("new", &mut PasswordHashBuffer::default()));
         change(&member, AccessChange::ChangePassword { name, password }).await.expect("a change");
         resume.send(()).expect("the work waits");
         assert_eq!(other.await, Ok(true));

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use tenure_store::{
-    AccessControl, Bytes, CommandResult, Delete, Enqueue, KeySpan, KeyValue, LockMode, PendingRead,
-    Principal, Put, RangeRead, SortOrder, SortTarget, TxnOperation,
+    AccessControl, AcquireLock, Bytes, CollectedRead, CommandResult, Delete, KeySpan, KeyValue,
+    LockMode, Principal, Put, RangeRead, SortOrder, SortTarget, TxnOperation,
 };
 use tonic::Response;
 
@@ -24,7 +24,7 @@ pub(crate) async fn campaign(
         .await
         .map_err(RpcError::with_unknown_code)?;
     let (name, value) = (Bytes::from(request.name), Bytes::from(request.value));
-    let enqueue = Enqueue { name: name.clone(), lease, mode: LockMode::Exclusive, value };
+    let enqueue = AcquireLock { name: name.clone(), lease, mode: LockMode::Exclusive, value };
     let (claim, revision) = acquire(&caller, enqueue, RpcError::ELECTION_SESSION_EXPIRED).await?;
     let leader = rpc::LeaderKey {
         name: name.to_vec(),
@@ -118,11 +118,11 @@ pub(crate) async fn current_leader(
         limit: 1,
         order: SortOrder::Ascend,
         target: SortTarget::Create,
-        ..RangeRead::of(candidate_span(name))
+        ..RangeRead::at_current_revision(candidate_span(name))
     };
     let check =
         |access: &AccessControl, principal: &Principal| access.authorize_range(principal, &range);
-    let (read, _) = scan_range(caller, &range, check, PendingRead::finish).await?;
+    let (read, _) = scan_range(caller, &range, check, CollectedRead::finish).await?;
     Ok((read.revision, read.kvs.into_iter().next()))
 }
 

@@ -3,7 +3,7 @@
 use hyper::body::Bytes;
 use tenure_session::parse_claim_name;
 use tenure_store::{
-    AccessControl, Command, CommandResult, Error, PendingRead, Principal, Txn, TxnResult,
+    AccessControl, CollectedRead, Command, CommandResult, Error, Principal, Txn, TxnResult,
 };
 use tokio::sync::SemaphorePermit;
 use tonic::Response;
@@ -39,7 +39,7 @@ pub(crate) async fn read(
     let range = range(request)?;
     let check =
         |access: &AccessControl, principal: &Principal| access.authorize_range(principal, &range);
-    let finish = |read: PendingRead| with_size(read.finish());
+    let finish = |read: CollectedRead| with_size(read.finish());
     let ((bytes, read), _) = scan_range(&caller, &range, check, finish).await?;
     let header = caller.response_header(read.revision);
     caller
@@ -107,7 +107,7 @@ pub(crate) async fn transact(
     if txn.is_read_only() {
         let check =
             |access: &AccessControl, principal: &Principal| access.authorize_txn(principal, &txn);
-        let reading = caller.check_and_read(check, |store| store.collect_txn(&txn))?;
+        let reading = caller.check_and_read(check, |store| store.collect_read_only_txn(&txn))?;
         return respond_txn(&caller, reading).await;
     }
     released.into_iter().try_for_each(|released| caller.notify_waiters_of_release(released))?;
@@ -233,7 +233,7 @@ fn with_size<T: ResponseSize>(it: T) -> (usize, T) {
 
 async fn respond_txn(
     caller: &Caller,
-    read: TxnResult<PendingRead>,
+    read: TxnResult<CollectedRead>,
 ) -> Result<Response<Bytes>, RpcError> {
     let (bytes, it) =
         run_scan(read.unprocessed_item_count(), move || with_size(read.finish())).await?;

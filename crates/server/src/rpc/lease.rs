@@ -138,7 +138,7 @@ fn read_lease(
         let mut keys = Vec::new();
         if let Some(stored) = stored.filter(|stored| wants_keys && !stored.keys.is_empty()) {
             let principal = caller.verified_principal(store.access_control())?;
-            store.authorize_lease_keys(&principal, lease)?;
+            store.authorize_lease_key_list(&principal, lease)?;
             keys.extend(stored.keys.iter().cloned());
         }
         Ok((store.revision(), stored.map(|stored| stored.ttl), keys))

@@ -4,9 +4,8 @@
 use std::pin::{Pin, pin};
 
 use tenure_store::{
-    ApplyOutcome, Bytes, Claim, Command, CommandResult, Compare, CompareRelation,
-    ComparedAttribute, Delete, Enqueue, Error, Event, KeySpan, LockMode, Principal, Put, Txn,
-    TxnOperation,
+    AcquireLock, ApplyOutcome, Bytes, Claim, Command, CommandResult, Compare, CompareRelation,
+    ComparedAttribute, Delete, Error, Event, KeySpan, LockMode, Principal, Put, Txn, TxnOperation,
 };
 
 use crate::auth::caller::Caller;
@@ -24,7 +23,7 @@ pub(crate) async fn lock(
         .await
         .map_err(RpcError::with_unknown_code)?;
     let name = Bytes::from(request.name);
-    let enqueue = Enqueue { name, lease, mode: LockMode::Exclusive, value: Bytes::default() };
+    let enqueue = AcquireLock { name, lease, mode: LockMode::Exclusive, value: Bytes::default() };
     let (claim, _) = acquire(&caller, enqueue, RpcError::LOCK_SESSION_EXPIRED).await?;
     Ok(rpc::LockResponse { header: caller.current_response_header(), key: claim.key.to_vec() })
 }
@@ -60,7 +59,7 @@ pub(crate) async fn unlock(
 ///   claim before that write.
 pub(crate) async fn acquire(
     caller: &Caller,
-    enqueue: Enqueue,
+    enqueue: AcquireLock,
     expired_error: RpcError,
 ) -> Result<(Claim, u64), RpcError> {
     let mut leader_lost = pin!(caller.leader_lost());
@@ -93,7 +92,7 @@ pub(crate) async fn acquire(
         }
         // The user may have lost a right, may have been deleted, or may have changed the password.
         // On an error the waiter withdraws the claim.
-        let command = Command::Enqueue(enqueue.clone());
+        let command = Command::AcquireLock(enqueue.clone());
         caller
             .check_store_access(|store, principal| store.authorize_command(principal, &command))?;
         waiter.claim = None;
@@ -146,7 +145,7 @@ impl QueuedClaim {
     }
 }
 
-async fn queue_claim(caller: &Caller, enqueue: &Enqueue) -> Result<QueuedClaim, RpcError> {
+async fn queue_claim(caller: &Caller, enqueue: &AcquireLock) -> Result<QueuedClaim, RpcError> {
     let owner = caller.clone();
     let on_abandoned = move |outcome| {
         if let Ok(QueuedClaim { claim, written: Some(written), .. }) =
@@ -155,7 +154,7 @@ async fn queue_claim(caller: &Caller, enqueue: &Enqueue) -> Result<QueuedClaim, 
             drop(Waiter::new(owner, claim, written));
         }
     };
-    let command = Command::Enqueue(enqueue.clone());
+    let command = Command::AcquireLock(enqueue.clone());
     let outcome = caller.propose_with_abandonment_handler(command, on_abandoned).await;
     let queued = QueuedClaim::from_outcome(outcome.map_err(RpcError::with_unknown_code)?);
     queued.map_err(|error| RpcError::from(error).with_unknown_code())
@@ -261,7 +260,7 @@ mod tests {
     use std::time::{Duration, Instant};
 
     use futures_util::FutureExt;
-    use tenure_store::{AccessChange, Permission, ROOT};
+    use tenure_store::{AccessChange, Permission, ROOT_NAME};
 
     use super::*;
     use crate::auth::caller::tests::member_with_users;
@@ -291,7 +290,7 @@ mod tests {
     fn call_as(principal: Principal, member: &Arc<Member>, lease: u64) -> Acquiring {
         let caller = Caller::new(member.clone(), principal);
         let (name, value, mode) = (Bytes::from("jobs"), Bytes::default(), LockMode::Exclusive);
-        let enqueue = Enqueue { name, lease, mode, value };
+        let enqueue = AcquireLock { name, lease, mode, value };
         Box::pin(async move { acquire(&caller, enqueue, RpcError::LOCK_SESSION_EXPIRED).await })
     }
 
@@ -417,7 +416,7 @@ mod tests {
         for lease in [HOLDER, SHARED] {
             execute(Command::Grant { lease, ttl: 600 }).await;
         }
-        call_as(Principal::User(ROOT.into()), &member, HOLDER).await.expect("a lock");
+        call_as(Principal::User(ROOT_NAME.into()), &member, HOLDER).await.expect("a lock");
         let mut waiting = call_as(Principal::User(bob.clone()), &member, SHARED);
         let is_queued = || member.with_state(|state| state.store.get(b"jobs/7").is_some());
         poll_until(&mut waiting, is_queued).await;

@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 use tenure_core::ProcessId;
 use tenure_runtime::transport::PeerStatus;
 use tenure_store::{
-    AccessControl, Alarm, AlarmChange, Command, CommandResult, KeySpan, PendingRead, RangeRead,
+    AccessControl, Alarm, AlarmChange, CollectedRead, Command, CommandResult, KeySpan, RangeRead,
     Store,
 };
 use tonic::{Response, Status};
@@ -35,7 +35,7 @@ pub(crate) async fn status(
     let (revision, applied, is_learner, size, alarms) = caller.with_state(|state| {
         let is_learner = state.members.learners.contains(me);
         let store = &state.store;
-        (store.revision(), store.applied().index, is_learner, store.quota_size(), alarms(store))
+        (store.revision(), store.applied().index, is_learner, store.quota_usage(), alarms(store))
     });
     let size = signed(size as u64);
     let no_leader = leader_status.leader.is_none().then(|| "etcdserver: no leader".to_owned());
@@ -168,8 +168,10 @@ pub(crate) async fn hash_kv(
     caller: Caller,
     request: rpc::HashKvRequest,
 ) -> Result<rpc::HashKvResponse, RpcError> {
-    let range =
-        RangeRead { revision: unsigned_or_zero(request.revision), ..RangeRead::of(KeySpan::all()) };
+    let range = RangeRead {
+        revision: unsigned_or_zero(request.revision),
+        ..RangeRead::at_current_revision(KeySpan::all())
+    };
     let ((revision, hash), compacted) =
         scan_range(&caller, &range, AccessControl::authorize_root, hash_keys).await?;
     Ok(rpc::HashKvResponse {
@@ -182,7 +184,7 @@ pub(crate) async fn hash_kv(
 
 /// Returns the revision of the store at the time of the read. Also returns the first four bytes of
 /// the hash of the keys that were read.
-fn hash_keys(reading: PendingRead) -> (u64, u32) {
+fn hash_keys(reading: CollectedRead) -> (u64, u32) {
     let found = reading.finish();
     let mut hash = Sha256::new();
     for kv in &found.kvs {

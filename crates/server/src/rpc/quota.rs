@@ -45,7 +45,7 @@ impl Caller {
 
     fn quota_state(&self, cost: usize) -> QuotaState {
         let (size, is_full) =
-            self.with_state(|state| (state.store.quota_size(), state.store.has_nospace_alarm()));
+            self.with_state(|state| (state.store.quota_usage(), state.store.has_nospace_alarm()));
         let exceeded = |quota| (size + cost) as u64 >= quota;
         match self.config.limits.quota {
             _ if is_full => QuotaState::AlarmRaised,
@@ -56,7 +56,7 @@ impl Caller {
 
     async fn raise_alarm(&self) -> Result<(), RpcError> {
         let (size, quota) =
-            (self.with_state(|state| state.store.quota_size()), self.config.limits.quota);
+            (self.with_state(|state| state.store.quota_usage()), self.config.limits.quota);
         warn!(size, quota, "alarm NOSPACE raised: the store has reached --quota-backend-bytes");
         let change = AlarmChange { member: self.id(), alarm: Alarm::NoSpace, activates: true };
         // The member raises the alarm itself, with the rights of a member and not of the client.

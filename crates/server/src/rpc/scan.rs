@@ -1,6 +1,6 @@
 //! Reads of ranges that may scan many keys.
 
-use tenure_store::{AccessControl, Error, PendingRead, Principal, RangeRead};
+use tenure_store::{AccessControl, CollectedRead, Error, Principal, RangeRead};
 
 use crate::auth::caller::Caller;
 use crate::blocking::{MAX_INLINE_SCAN_KEYS, run_scan};
@@ -17,7 +17,7 @@ pub(crate) async fn scan_range<T: Send + 'static>(
     caller: &Caller,
     range: &RangeRead,
     check: impl Fn(&AccessControl, &Principal) -> Result<(), Error>,
-    finish: impl FnOnce(PendingRead) -> T + Send + 'static,
+    finish: impl FnOnce(CollectedRead) -> T + Send + 'static,
 ) -> Result<(T, u64), RpcError> {
     caller.check_access(&check)?;
     let keys =

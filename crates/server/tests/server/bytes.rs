@@ -44,6 +44,6 @@ fn decoders_survive_random_bytes() {
         fuzzing::check_peer_messages(&bytes);
         fuzzing::check_snapshot(&bytes);
         fuzzing::check_token(&bytes);
-        tenure_runtime::fuzzing::files(&bytes);
+        tenure_runtime::fuzzing::fuzz_store_files(&bytes);
     }
 }

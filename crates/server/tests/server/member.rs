@@ -229,7 +229,7 @@ fn run_member() {
         let stop = async {
             term.recv().await;
         };
-        server.run(stop).await
+        server.serve(stop).await
     });
     match ended {
         Err(why) if why.is_eviction() => {

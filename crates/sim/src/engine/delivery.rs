@@ -40,13 +40,13 @@ pub(crate) fn send_message<M: Labelled + Clone + serde::Serialize>(
         {
             links.observe(run.now, from, MutexObservation::Sent { to });
         }
-        if run.settings.instrumentation.metrics {
+        if run.settings.monitoring.metrics {
             let label = message.label();
             run.metrics.counts_of_kind(label).sent += 1;
             if label.layer == Layer::Election {
                 run.metrics.record_election_participant(from);
             }
-            if run.settings.instrumentation.bytes {
+            if run.settings.monitoring.bytes {
                 run.metrics.bytes += bytes(&message);
             }
         }

@@ -1,7 +1,7 @@
 //! Handles the part of scheduled events that does not depend on the protocol.
 
 use tenure_core::service::{agreement, election, mutex, mutex_and_election};
-use tenure_core::{EventConversions, Observation, ProcessId, Verdict};
+use tenure_core::{EventConversions, Observation, PeerVerdict, ProcessId};
 use tenure_trace::{MessageRecord, RecordKind};
 
 use crate::engine::lock_users::LockUserPhase;
@@ -22,7 +22,7 @@ pub(crate) enum ProcessAction {
     /// The user of an agreement service issues the command that ends its use of a resource.
     EndOfUse(ProcessId),
     /// The failure detector of `observer` changes its verdict on `peer`.
-    Suspicion { observer: ProcessId, peer: ProcessId, verdict: Verdict },
+    Suspicion { observer: ProcessId, peer: ProcessId, verdict: PeerVerdict },
     /// The configured fault with the index `fault` crashes the process if it is up.
     Crash { process: ProcessId, fault: u32 },
     /// The process boots again. If `lost` is true, it has lost its stable state.
@@ -440,7 +440,7 @@ impl RunContext {
 
     fn on_agreement_event(&mut self, at: ProcessId, event: &agreement::Event) {
         if let Some(users) = &mut self.agreement_users {
-            let keeps_words = self.settings.instrumentation.metrics;
+            let keeps_words = self.settings.monitoring.metrics;
             let has_next = users.on_event(self.now, at, event, &mut self.metrics, keeps_words);
             match users.draw_end_of_use(self.now, at) {
                 Some(due) => {
@@ -488,7 +488,7 @@ impl RunContext {
         if let Some(load) = &mut self.metrics.load {
             load.set_inside(at, true, self.now);
         }
-        if self.settings.instrumentation.metrics {
+        if self.settings.monitoring.metrics {
             self.metrics.entering_processes.push(at);
         }
         if let Some(exit) = self.last_exit.take() {
@@ -551,7 +551,7 @@ impl RunContext {
 struct UserMessageContent;
 
 impl tenure_core::Labelled for UserMessageContent {
-    fn label(&self) -> tenure_core::Label {
-        tenure_core::Label { layer: tenure_core::Layer::Application, kind: "chat" }
+    fn label(&self) -> tenure_core::MessageLabel {
+        tenure_core::MessageLabel { layer: tenure_core::Layer::Application, kind: "chat" }
     }
 }

@@ -70,7 +70,7 @@ impl NetworkTraffic {
             EdgeLoad { one, other, weight, messages: carried(one, other) + carried(other, one) }
         };
         NetworkLoad {
-            is_overlay: self.network_graph.is_overlay(),
+            is_underlay: self.network_graph.is_underlay(),
             messages: self.messages,
             hops: self.edges,
             longest_path: self.longest,

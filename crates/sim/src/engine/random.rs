@@ -64,20 +64,20 @@ impl Random {
     }
 
     /// Draws a uniformly distributed number that is above 0 and at most 1.
-    pub fn unit_interval(&mut self) -> f64 {
+    pub fn open_closed_01(&mut self) -> f64 {
         ((self.next_u64() >> 11) + 1) as f64 / (1u64 << 53) as f64
     }
 
     /// Draws an exponentially distributed number with this mean.
     pub fn exponential(&mut self, mean: f64) -> f64 {
-        -libm::log(self.unit_interval()) * mean
+        -libm::log(self.open_closed_01()) * mean
     }
 
     /// Draws a log-normally distributed number with this median. `sigma` is the standard deviation
     /// of the natural logarithm of the number.
     pub fn log_normal(&mut self, median: f64, sigma: f64) -> f64 {
-        let radius = libm::sqrt(-2.0 * libm::log(self.unit_interval()));
-        let angle = 2.0 * core::f64::consts::PI * self.unit_interval();
+        let radius = libm::sqrt(-2.0 * libm::log(self.open_closed_01()));
+        let angle = 2.0 * core::f64::consts::PI * self.open_closed_01();
         median * libm::exp(sigma * radius * libm::cos(angle))
     }
 

@@ -92,7 +92,7 @@ impl Router {
         let fifo = settings.channel_order() == ChannelOrder::Fifo;
         let (loss, duplication) = (settings.network.loss, settings.network.duplication);
         let partitions = Partitions::of(settings);
-        let watched = settings.network.order.is_some() && settings.instrumentation.metrics;
+        let watched = settings.network.order.is_some() && settings.monitoring.metrics;
         let overtaking = !fifo && varies && watched && size <= 1024;
         let step = (settings.time.step != Distribution::ZERO)
             .then(|| Steps { span: settings.time.step, busy_until: vec![0; size as usize] });

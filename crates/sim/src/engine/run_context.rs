@@ -2,7 +2,7 @@
 //! once.
 
 use tenure_core::service::{mutex, mutex_and_election};
-use tenure_core::{Label, Layer, ProcessId, Service};
+use tenure_core::{Layer, MessageLabel, ProcessId, Service};
 use tenure_trace::RecordKind;
 
 use crate::engine::agreement_users::AgreementUsers;
@@ -100,7 +100,7 @@ impl RunContext {
         let size = settings.size;
         let has_faults = !settings.faults.is_empty() || !settings.down.is_empty();
         let live_processes = LiveProcesses::new(&settings, has_faults);
-        let order = settings.instrumentation.order_check;
+        let order = settings.monitoring.order_check;
         let has_clocks = order.is_met_by(size) && (services.mutex || recorder.is_some());
         let locking = settings.workload.locking.clone().filter(|_| services.mutex);
         let lock_users =
@@ -179,17 +179,17 @@ impl RunContext {
     }
 
     #[cold]
-    pub(crate) fn count_dropped(&mut self, label: Label) {
+    pub(crate) fn count_dropped(&mut self, label: MessageLabel) {
         self.metrics.dropped += 1;
-        if self.settings.instrumentation.metrics {
+        if self.settings.monitoring.metrics {
             self.metrics.counts_of_kind(label).dropped += 1;
         }
     }
 
     #[cold]
-    pub(crate) fn count_duplicated(&mut self, label: Label) {
+    pub(crate) fn count_duplicated(&mut self, label: MessageLabel) {
         self.metrics.duplicated += 1;
-        if self.settings.instrumentation.metrics {
+        if self.settings.monitoring.metrics {
             self.metrics.counts_of_kind(label).duplicated += 1;
         }
     }
@@ -312,9 +312,9 @@ fn reserved_metrics(
     if services.election {
         metrics.is_election_participant = vec![false; settings.size as usize];
     }
-    metrics.load = settings.instrumentation.load.then(|| Box::new(RunLoad::new(settings.size)));
+    metrics.load = settings.monitoring.load.then(|| Box::new(RunLoad::new(settings.size)));
     let expected = users.map_or(0, LockUsers::remaining_entries).min(1 << 24);
-    if settings.instrumentation.metrics {
+    if settings.monitoring.metrics {
         metrics.entering_processes.reserve(usize::try_from(expected).unwrap_or(0));
     }
     metrics

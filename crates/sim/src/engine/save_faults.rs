@@ -48,7 +48,7 @@ where
         // Tries the input on a copy of the process, and restores the random choices afterwards.
         let sources = self.batch.environment.clone();
         let mut after = self.processes[at.index()].clone();
-        after.step(input.clone(), &mut self.batch.effects());
+        after.step(input.clone(), &mut self.batch.sink());
         self.batch.clear();
         self.batch.environment = sources;
         let saves = after.stable() != self.processes[at.index()].stable();
@@ -69,7 +69,7 @@ where
     ) -> Option<Input<P>> {
         let mut unprocessed = Some(input);
         if is_kept && let Some(input) = unprocessed.take() {
-            self.processes[at.index()].step(input, &mut self.batch.effects());
+            self.processes[at.index()].step(input, &mut self.batch.sink());
             self.trace_choices(at);
             self.batch.clear();
         }
@@ -84,7 +84,7 @@ where
     pub(crate) fn handle_if_mute(&mut self, at: ProcessId, input: &Input<P>) -> bool {
         let Some(since) = self.save_faults.mute_state_mut(at) else { return false };
         let mut after = self.processes[at.index()].clone();
-        after.step(input.clone(), &mut self.batch.effects());
+        after.step(input.clone(), &mut self.batch.sink());
         *since = since.after_input(after.stable() != self.processes[at.index()].stable());
         if *since == MuteState::Saved {
             self.processes[at.index()] = after;

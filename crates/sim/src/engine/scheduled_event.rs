@@ -1,7 +1,7 @@
 //! Events of a run other than messages of the protocol, and their queue.
 
 use tenure_core::service::mutex;
-use tenure_core::{ProcessId, Verdict};
+use tenure_core::{PeerVerdict, ProcessId};
 
 use crate::engine::queue::TimedQueue;
 
@@ -54,8 +54,8 @@ pub(crate) enum ScheduledEvent {
     Script { index: u32 },
 }
 
-pub(crate) fn suspicion_verdict(is_suspected: bool) -> Verdict {
-    if is_suspected { Verdict::Suspect } else { Verdict::Trust }
+pub(crate) fn suspicion_verdict(is_suspected: bool) -> PeerVerdict {
+    if is_suspected { PeerVerdict::Suspect } else { PeerVerdict::Trust }
 }
 
 /// Scheduled events by time. Events with equal times keep the order in which they were scheduled.

@@ -1,7 +1,7 @@
 //! Vector clocks and trace records of a run.
 
 use tenure_core::ProcessId;
-use tenure_trace::{RecordKind, Subject};
+use tenure_trace::{RecordKind, RecordSubject};
 
 use crate::judging::causality::{CausalityScope, VectorClocks};
 use crate::steer::recorder::TraceRecorder;
@@ -103,7 +103,7 @@ impl Tracer {
     /// Writes a trace record about the whole group. Its subject is the parent.
     pub(crate) fn record_group(&mut self, now: u64, kind: RecordKind) {
         if let Some(recorder) = &mut self.recorder {
-            recorder.record(now, Subject::Parent, 0, kind, None);
+            recorder.record(now, RecordSubject::Parent, 0, kind, None);
         }
     }
 

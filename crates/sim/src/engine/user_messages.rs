@@ -37,7 +37,7 @@ impl UserTraffic {
     /// Returns false if `chance` does not permit a further occurrence.
     pub(crate) fn draw_occurrence(&mut self, chance: Chance, earlier_occurrences: u64) -> bool {
         let left = chance.max_occurrences.is_none_or(|most| earlier_occurrences < most);
-        left && chance.probability > 0.0 && self.random.unit_interval() <= chance.probability
+        left && chance.probability > 0.0 && self.random.open_closed_01() <= chance.probability
     }
 
     /// Draws the receiver of a message among all processes of the group except the sender. `size`

@@ -4,7 +4,8 @@ use std::collections::VecDeque;
 
 use tenure_core::service::{election, mutex, mutex_and_election};
 use tenure_core::{
-    EffectBuffer, Group, Input, Labelled, Observation, ProcessId, Protocol, TimerChange, Verdict,
+    EffectBuffer, Group, Input, Labelled, Observation, PeerVerdict, ProcessId, Protocol,
+    TimerChange,
 };
 use tenure_trace::{RecordKind, RecordableProtocol, SaveFaults, ServiceCommand, ServiceEvent};
 
@@ -96,7 +97,7 @@ where
     pub(crate) fn finish_measurements(&mut self) {
         for envelope in self.in_flight.iter().filter(|envelope| envelope.from != envelope.to) {
             self.run.in_flight_at_end += 1;
-            if self.run.settings.instrumentation.metrics {
+            if self.run.settings.monitoring.metrics {
                 self.run.metrics.counts_of_kind(envelope.message.label()).in_flight += 1;
             }
         }
@@ -133,7 +134,7 @@ where
     fn boot_process(&mut self, at: ProcessId, stable: Option<P::Stable>) -> P {
         self.set_context(at);
         let group = Group::new(at, self.run.settings.size);
-        P::boot(group, self.configs.of(at), stable, &mut self.batch.effects())
+        P::boot(group, self.configs.of(at), stable, &mut self.batch.sink())
     }
 
     /// Starts the workload: issues all requests that are due at time 0, before any message is
@@ -296,7 +297,7 @@ where
         if let Some(load) = &mut self.run.metrics.load {
             load.on_handled_input(at);
         }
-        self.processes[at.index()].step(input, &mut self.batch.effects());
+        self.processes[at.index()].step(input, &mut self.batch.sink());
         self.apply_effects(at);
         None
     }
@@ -398,7 +399,7 @@ where
         });
     }
 
-    fn suspect(&mut self, at: ProcessId, peer: ProcessId, verdict: Verdict) {
+    fn suspect(&mut self, at: ProcessId, peer: ProcessId, verdict: PeerVerdict) {
         self.step(at, Input::Suspicion { peer, verdict }, |world, _| {
             if world.run.tracer.is_recording() {
                 world.run.trace_event(at, RecordKind::Suspicion { peer, verdict });
@@ -468,7 +469,7 @@ where
     /// receives the command.
     fn note_command(&mut self, at: ProcessId, command: &P::Command) {
         if self.run.tracer.is_recording() {
-            self.run.trace_event(at, RecordKind::Command(command.to_record()));
+            self.run.trace_event(at, RecordKind::Command(command.to_recorded()));
         }
         if let Some(mutex_or_election_command) = command.to_mutex_and_election() {
             self.run.on_command(at, mutex_or_election_command);
@@ -542,8 +543,8 @@ where
     fn trace_state(&mut self, at: ProcessId) {
         let recorder = self.run.tracer.recorder.as_mut();
         let states = recorder.and_then(|recorder| recorder.states.as_mut());
-        let state =
-            states.and_then(|states| states.record_if_changed(at, &self.processes[at.index()]));
+        let state = states
+            .and_then(|states| states.state_record_if_changed(at, &self.processes[at.index()]));
         if let Some(state) = state {
             self.run.trace_without_tick(at, state);
         }
@@ -553,7 +554,7 @@ where
         for place in 0..self.batch.events.len() {
             let event = &self.batch.events[place];
             if self.run.tracer.is_recording() {
-                self.run.trace_event(at, RecordKind::Event(event.to_record()));
+                self.run.trace_event(at, RecordKind::Event(event.to_recorded()));
             }
             for monitor in &mut self.monitors {
                 monitor.observe(self.run.now, at, Observation::Event(event));

@@ -28,8 +28,8 @@ impl<C, E, M: Monitor<C, E>> Monitor<C, E> for Named<M> {
         self.1.observe(at, seen)
     }
 
-    fn at_end(&self) -> Result<(), Violation> {
-        self.1.at_end()
+    fn check_final_state(&self) -> Result<(), Violation> {
+        self.1.check_final_state()
     }
 }
 

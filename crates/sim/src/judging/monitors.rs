@@ -25,8 +25,8 @@ impl Monitors {
     /// Creates the monitors for the services of the protocol. Omits the monitors that the settings
     /// disable. `has_clocks` is true if requests carry vector clocks.
     pub(crate) fn new(settings: &Settings, services: ProvidedServices, has_clocks: bool) -> Self {
-        let links = settings.instrumentation.allowed_links.clone().map(MonitorRun::new);
-        if !settings.instrumentation.monitors {
+        let links = settings.monitoring.allowed_links.clone().map(MonitorRun::new);
+        if !settings.monitoring.monitors {
             return Monitors { mutex: None, election: None, agreement: None, links };
         }
         let config = config(settings, has_clocks);
@@ -71,20 +71,20 @@ impl Monitors {
 }
 
 fn config(settings: &Settings, has_clocks: bool) -> MonitorConfig {
-    let most_inside = settings.instrumentation.most_inside;
+    let max_inside = settings.monitoring.max_inside;
     MonitorConfig {
         size: settings.size,
-        most_inside,
-        conflicts: settings.instrumentation.conflicts.clone(),
-        has_fences: settings.instrumentation.fenced,
+        max_inside,
+        conflicts: settings.monitoring.conflicts.clone(),
+        has_fences: settings.monitoring.fenced,
         judges_strict_exclusion: settings.lists_property(Property::MutualExclusionStrict)
-            || most_inside == 1 && !settings.faults.is_empty(),
+            || max_inside == 1 && !settings.faults.is_empty(),
         bypass_bounds: settings.bypass_bounds(),
         has_vector_clocks: has_clocks,
         ranks: Some(settings.ranks.clone()),
         smallest_leads: settings.lists_property(Property::SmallestLeads),
         judges_groups: settings.lists_property(Property::OneLeaderPerGroup),
         down: settings.down.clone(),
-        graph: settings.instrumentation.allowed_links.as_ref().and_then(LinksOnly::graph).cloned(),
+        graph: settings.monitoring.allowed_links.as_ref().and_then(LinksOnly::graph).cloned(),
     }
 }

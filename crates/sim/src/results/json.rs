@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
-use tenure_core::{ProcessId, ReportCondition};
+use tenure_core::{ProcessId, ReportLevel};
 
 use crate::results::accumulators::DurationStats;
 use crate::results::load::RunLoad;
 use crate::results::metrics::RunMetrics;
 use crate::results::network_load::NetworkFigures;
-use crate::results::report::Report;
+use crate::results::report::RunReport;
 use crate::results::report::ticks_to_units;
 use tenure_core::Judgement;
 
@@ -18,8 +18,8 @@ use tenure_core::Judgement;
 ///
 /// Keys such as `election`, `load`, `faults` and `warnings` appear only if the run has the data.
 /// The key `verdicts` contains some properties only if they are violated, promised or requested
-/// ([`ReportCondition`]).
-impl Serialize for Report {
+/// ([`ReportLevel`]).
+impl Serialize for RunReport {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let mut run = to.serialize_struct("Report", 14)?;
         run.serialize_field("algorithm", &self.algorithm)?;
@@ -64,7 +64,7 @@ impl Serialize for Report {
 
 /// Returns the numbers of these processes. The number of the first process of the group is 1.
 fn numbers(processes: &[ProcessId]) -> Vec<u32> {
-    processes.iter().map(|process| process.number()).collect()
+    processes.iter().map(|process| process.display_number()).collect()
 }
 
 struct Messages<'a>(&'a RunMetrics);
@@ -109,7 +109,7 @@ impl Election {
 
 /// Leaders in JSON: for each process number, the identifier of the leader that the process believes
 /// in, or null. Empty if the report does not cover elections.
-struct Elected<'a>(&'a Report);
+struct Elected<'a>(&'a RunReport);
 
 impl Serialize for Elected<'_> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
@@ -117,7 +117,7 @@ impl Serialize for Elected<'_> {
         let beliefs = if report.covers_elections { report.beliefs.as_slice() } else { &[] };
         to.collect_map(beliefs.iter().enumerate().map(|(place, belief)| {
             let rank = belief.map(|leader| report.rank(leader).id);
-            (ProcessId::from_index(place).number(), rank)
+            (ProcessId::from_index(place).display_number(), rank)
         }))
     }
 }
@@ -130,7 +130,8 @@ impl Serialize for EventsByProcess<'_> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let by_process = self.0.iter().enumerate();
         to.collect_map(
-            by_process.map(|(place, events)| (ProcessId::from_index(place).number(), events)),
+            by_process
+                .map(|(place, events)| (ProcessId::from_index(place).display_number(), events)),
         )
     }
 }
@@ -181,20 +182,20 @@ pub(crate) struct MeanAndMax<M> {
     pub(crate) max: M,
 }
 
-struct Verdicts<'a>(&'a Report);
+struct Verdicts<'a>(&'a RunReport);
 
 impl Serialize for Verdicts<'_> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let listed = self.0.findings.iter().filter(|finding| {
             finding.judgement == Judgement::Violated
-                || finding.property.report_condition() > ReportCondition::OnViolation
+                || finding.property.report_level() > ReportLevel::OnViolation
                 || self.0.is_failure_property(finding.property)
         });
         to.collect_map(listed.map(|finding| (finding.property, finding.judgement.name())))
     }
 }
 
-struct Faults<'a>(&'a Report);
+struct Faults<'a>(&'a RunReport);
 
 impl Serialize for Faults<'_> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
@@ -208,7 +209,7 @@ impl Serialize for Faults<'_> {
 
 /// Returns the numbers of a report that can be averaged over many runs. If the JSON form of the
 /// report contains a number too, its path is the same in both.
-pub(crate) fn report_figures(report: &Report) -> impl Serialize + '_ {
+pub(crate) fn report_figures(report: &RunReport) -> impl Serialize + '_ {
     let election_time = &report.metrics.election_time;
     Figures {
         messages: Messages(&report.metrics),
@@ -232,7 +233,7 @@ pub(crate) fn report_figures(report: &Report) -> impl Serialize + '_ {
 
 /// Returns the time from the first command to the last event of an agreement service, in units.
 /// Returns `None` if no user has requested an agreement.
-fn agreement_time(report: &Report) -> Option<f64> {
+fn agreement_time(report: &RunReport) -> Option<f64> {
     let has_agreements = report.metrics.requested_agreement_count > 0;
     has_agreements.then(|| ticks_to_units(report.metrics.agreement_time as f64))
 }
@@ -308,16 +309,16 @@ struct LinkFields {
 }
 
 impl LoadFields {
-    fn of(report: &Report, load: &RunLoad) -> Self {
+    fn of(report: &RunReport, load: &RunLoad) -> Self {
         let processes = load.processes.iter().enumerate().map(|(place, load)| ProcessFields {
-            process: ProcessId::from_index(place).number(),
+            process: ProcessId::from_index(place).display_number(),
             sent: load.sent,
             received: load.received,
             handled: load.handled,
         });
         let link = |((from, to), sent): (&(ProcessId, ProcessId), &u64)| LinkFields {
-            from: from.number(),
-            to: to.number(),
+            from: from.display_number(),
+            to: to.display_number(),
             sent: *sent,
         };
         LoadFields {

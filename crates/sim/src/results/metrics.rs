@@ -1,6 +1,6 @@
 //! Message counts and delays of a run.
 
-use tenure_core::{Label, Layer, ProcessId};
+use tenure_core::{Layer, MessageLabel, ProcessId};
 
 use crate::results::accumulators::{DurationStats, TimeWeightedGauge, ratio};
 use crate::results::elections::ElectionCost;
@@ -11,7 +11,7 @@ use crate::results::network_load::NetworkLoad;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MessageKindCounts {
     /// Layer and name of the kind of message.
-    pub label: Label,
+    pub label: MessageLabel,
     /// Number of messages sent to other processes.
     pub sent: u64,
     /// Number of copies of these messages that never arrived. For example, the network lost them, a
@@ -43,7 +43,7 @@ pub struct RunMetrics {
     /// Number of messages that the network duplicated.
     pub duplicated: u64,
     /// Message counts by kind of message, in order of first appearance. Empty if
-    /// [`Instrumentation::metrics`](crate::Instrumentation::metrics) was off.
+    /// [`MonitoringSettings::metrics`](crate::MonitoringSettings::metrics) was off.
     pub kinds: Vec<MessageKindCounts>,
     /// Total size of all messages sent to other processes, in the encoding of real nodes, in bytes.
     /// 0 if it was not measured.
@@ -96,7 +96,7 @@ pub struct RunMetrics {
 impl RunMetrics {
     /// Returns the counts of a kind of message. Adds the kind if it has no counts yet.
     #[inline]
-    pub(crate) fn counts_of_kind(&mut self, label: Label) -> &mut MessageKindCounts {
+    pub(crate) fn counts_of_kind(&mut self, label: MessageLabel) -> &mut MessageKindCounts {
         let same = |kind: &MessageKindCounts| {
             std::ptr::eq(kind.label.kind, label.kind) && kind.label.layer == label.layer
         };
@@ -119,7 +119,7 @@ impl RunMetrics {
     /// adds it. This method compares the texts of labels. Its caller first compares the addresses
     /// of labels, which is faster, and calls this method only if no address is equal.
     #[cold]
-    fn slow_kind(&mut self, label: Label) -> usize {
+    fn slow_kind(&mut self, label: MessageLabel) -> usize {
         if let Some(place) = self.kinds.iter().position(|kind| kind.label == label) {
             return place;
         }

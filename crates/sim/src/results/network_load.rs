@@ -11,9 +11,9 @@ use crate::results::json::MeanAndMax;
 /// duplicated message counts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NetworkLoad {
-    /// True if the network is an overlay, which can carry a message over several edges. False if
+    /// True if the network is an underlay, which can carry a message over several edges. False if
     /// the algorithm itself sends each message along one edge.
-    pub is_overlay: bool,
+    pub is_underlay: bool,
     /// Number of messages that the network carried.
     pub messages: u64,
     /// Total number of edges that the messages crossed. A message counts once for each edge on its
@@ -48,25 +48,25 @@ impl NetworkLoad {
 
     /// Returns the maximum stress, which is the number of messages over the busiest edge. Returns 0
     /// if there are no edges.
-    pub fn max_stress(&self) -> u64 {
+    pub fn max_messages_per_edge(&self) -> u64 {
         self.busiest_edge().map_or(0, |edge| edge.messages)
     }
 
     /// Returns the mean stress, which is the mean number of messages that crossed an edge of the
     /// network. Returns 0 if there are no edges.
-    pub fn mean_stress(&self) -> f64 {
+    pub fn mean_messages_per_edge(&self) -> f64 {
         ratio(self.hops, self.edges.len() as u64)
     }
 
     /// Returns the mean stretch, which is the mean number of edges of the network that a message
     /// crossed. Returns 0 if there were no messages.
-    pub fn mean_stretch(&self) -> f64 {
+    pub fn mean_hops(&self) -> f64 {
         ratio(self.hops, self.messages)
     }
 }
 
 /// Numbers about the load of a network that can be averaged over runs. `stretch` is `None` if the
-/// network is not an overlay.
+/// network is not an underlay.
 #[derive(Serialize)]
 pub(crate) struct NetworkFigures {
     hops: u64,
@@ -77,11 +77,14 @@ pub(crate) struct NetworkFigures {
 
 impl NetworkFigures {
     pub(crate) fn from_load(load: &NetworkLoad) -> Self {
-        let stretch = MeanAndMax { mean: load.mean_stretch(), max: load.longest_path.into() };
+        let stretch = MeanAndMax { mean: load.mean_hops(), max: load.longest_path.into() };
         NetworkFigures {
             hops: load.hops,
-            stress: MeanAndMax { mean: load.mean_stress(), max: load.max_stress() },
-            stretch: load.is_overlay.then_some(stretch),
+            stress: MeanAndMax {
+                mean: load.mean_messages_per_edge(),
+                max: load.max_messages_per_edge(),
+            },
+            stretch: load.is_underlay.then_some(stretch),
         }
     }
 }
@@ -103,7 +106,7 @@ struct NetworkFields {
 impl Serialize for NetworkLoad {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let fields = |edge: &EdgeLoad| EdgeFields {
-            edge: [edge.one.number(), edge.other.number()],
+            edge: [edge.one.display_number(), edge.other.display_number()],
             weight: edge.weight,
             messages: edge.messages,
         };

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use tenure_core::service::mutex;
 use tenure_core::{
-    CostBound, CostUnit, Layer, Observation, ProcessId, Property, Rank, ReportCondition,
-    TICKS_PER_UNIT,
+    CostBound, CostUnit, Layer, Observation, ProcessId, Property, Rank, ReportLevel,
+    TICKS_PER_TIME_UNIT,
 };
 
 use crate::engine::agreement_users::AgreementUsers;
@@ -60,7 +60,7 @@ pub enum EndlessWaitKind {
 
 /// Results of a run.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Report {
+pub struct RunReport {
     /// Name of the algorithm.
     pub algorithm: String,
     /// Number of processes.
@@ -95,20 +95,20 @@ pub struct Report {
     /// Maximum number of times that one process entered the critical section while another process
     /// waited for a single entry. 0 if monitors were off.
     pub bypass_max: u32,
-    /// The two processes of [`bypass_max`](Report::bypass_max). The first process entered while the
-    /// second process waited. `None` if no process was bypassed.
+    /// The two processes of [`bypass_max`](RunReport::bypass_max). The first process entered while
+    /// the second process waited. `None` if no process was bypassed.
     pub bypass_pair: Option<(ProcessId, ProcessId)>,
     /// Counts of injected and observed faults, one element per kind of fault.
     pub faults: Vec<FaultCount>,
     /// Caveats for the interpretation of the results.
     pub warnings: Vec<String>,
     /// Properties whose violation makes the run a failure. If `None`, these are the properties with
-    /// [`ReportCondition::Expected`]. A violation of a custom property always makes the run a
+    /// [`ReportLevel::Expected`]. A violation of a custom property always makes the run a
     /// failure.
     pub failure_properties: Option<Vec<Property>>,
 }
 
-impl Report {
+impl RunReport {
     /// Creates the report of a run that ended for the reason `ended`. `decided` is the result of
     /// [`is_decided`] for the run.
     pub(crate) fn from_run(
@@ -120,14 +120,14 @@ impl Report {
         let blocked = if decided { blocked(&run) } else { Vec::new() };
         let endless_wait_kind = endless_wait_kind(&run, decided, &blocked);
         let faults = count_faults(&run);
-        if run.settings.instrumentation.metrics {
+        if run.settings.monitoring.metrics {
             let sent = run.metrics.sent_in_layer(Layer::Election);
             run.metrics.elections = std::mem::take(&mut run.elections).finish(sent);
         }
         run.metrics.network = run.router.network.as_ref().map(|it| Box::new(it.load()));
         let findings = findings(&mut run, decided, &blocked);
         let bypass = run.monitors.mutex.as_ref().map(|mutex| mutex.bypass_meter());
-        Report {
+        RunReport {
             algorithm,
             size: run.settings.size,
             seed: run.settings.seed,
@@ -152,13 +152,13 @@ impl Report {
             faults,
             metrics: run.metrics,
             ranks: run.settings.ranks,
-            failure_properties: run.settings.instrumentation.properties,
+            failure_properties: run.settings.monitoring.properties,
         }
     }
 
     /// Returns the judgement on the property with the name `property`. Returns `None` if the run
     /// did not check the property.
-    pub fn judgement(&self, property: &str) -> Option<Judgement> {
+    pub fn judgement_of(&self, property: &str) -> Option<Judgement> {
         self.finding(property).map(|finding| finding.judgement)
     }
 
@@ -169,7 +169,7 @@ impl Report {
     }
 
     /// Returns the findings about violated properties that make the run a failure: the properties
-    /// in [`failure_properties`](Report::failure_properties) or implied by them, and custom
+    /// in [`failure_properties`](RunReport::failure_properties) or implied by them, and custom
     /// properties.
     pub fn failures(&self) -> impl Iterator<Item = &Finding> {
         self.findings.iter().filter(|finding| {
@@ -177,16 +177,16 @@ impl Report {
         })
     }
 
-    /// Returns true if [`failures`](Report::failures) is not empty.
+    /// Returns true if [`failures`](RunReport::failures) is not empty.
     pub fn has_failed(&self) -> bool {
         self.failures().next().is_some()
     }
 
-    /// Returns the rank of a process. If [`Report::ranks`] is empty, the rank is the number of the
-    /// process.
+    /// Returns the rank of a process. If [`RunReport::ranks`] is empty, the rank is the number of
+    /// the process.
     pub fn rank(&self, process: ProcessId) -> Rank {
         let listed = self.ranks.get(process.index()).copied();
-        listed.unwrap_or(Rank::from_id(process.number()))
+        listed.unwrap_or(Rank::from_id(process.display_number()))
     }
 
     /// Returns the time at which the run ended, in units.
@@ -205,8 +205,8 @@ impl Report {
     /// a violation. Otherwise, it is [`Judgement::Holds`] if all requests were served, and
     /// [`Judgement::Incomplete`] if not.
     pub(crate) fn cost_finding(&self, bound: &CostBound) -> Finding {
-        let lock = self.judgement(Property::StarvationFreedom.name());
-        let all = lock.or_else(|| self.judgement(Property::Progress.name()));
+        let lock = self.judgement_of(Property::StarvationFreedom.name());
+        let all = lock.or_else(|| self.judgement_of(Property::Progress.name()));
         let served = all == Some(Judgement::Holds);
         let contradiction = match bound.cost.per {
             // Each election must meet the bound. A mean would hide an expensive election among
@@ -219,7 +219,7 @@ impl Report {
                 let entered = self.metrics.entry_count;
                 // In a deadlock, each process has at most one request that was not served.
                 let started = if served { entered } else { entered + u64::from(self.size) };
-                let sent = per.checked_layer().map_or(0, |layer| self.metrics.sent_in_layer(layer));
+                let sent = per.counted_layer().map_or(0, |layer| self.metrics.sent_in_layer(layer));
                 bound.contradiction(sent, entered, started)
             }
         };
@@ -237,13 +237,13 @@ impl Report {
         match (&self.failure_properties, property) {
             (_, Property::Custom(_)) => true,
             (Some(counted), _) => counted.iter().any(|promise| promise.implies(property)),
-            (None, _) => property.report_condition() == ReportCondition::Expected,
+            (None, _) => property.report_level() == ReportLevel::Expected,
         }
     }
 }
 
 pub(crate) fn ticks_to_units(ticks: f64) -> f64 {
-    ticks / TICKS_PER_UNIT as f64
+    ticks / TICKS_PER_TIME_UNIT as f64
 }
 
 /// Returns true if the final state of the run decides liveness properties. This is the case if
@@ -331,11 +331,10 @@ fn findings(run: &mut RunContext, decided: bool, blocked: &[ProcessId]) -> Vec<F
             }
             election.judge_end(run.now, true);
         }
-        let requested = run.settings.instrumentation.properties.as_deref().unwrap_or_default();
+        let requested = run.settings.monitoring.properties.as_deref().unwrap_or_default();
         let mut found = election.findings();
         found.retain(|it| {
-            it.property.report_condition() > ReportCondition::OnRequest
-                || requested.contains(&it.property)
+            it.property.report_level() > ReportLevel::OnRequest || requested.contains(&it.property)
         });
         found.insert(2, progress);
         findings.append(&mut found);

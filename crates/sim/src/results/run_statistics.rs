@@ -9,7 +9,7 @@ use tenure_core::Property;
 
 use crate::results::json::report_figures;
 use crate::results::moments::Moments;
-use crate::results::report::Report;
+use crate::results::report::RunReport;
 use tenure_core::Judgement;
 
 /// Statistics of many runs. They contain the mean, deviation, extremes and confidence interval of
@@ -52,7 +52,7 @@ impl RunStatistics {
 
     /// Adds the report of one run. Reports must be added in a fixed order, because rounding depends
     /// on the order. [`run_parallel`](crate::run_parallel) delivers reports in such an order.
-    pub fn add(&mut self, report: &Report) {
+    pub fn add(&mut self, report: &RunReport) {
         let mut found = BTreeMap::new();
         if let Ok(value) = serde_json::to_value(report_figures(report)) {
             collect("", &value, &mut found);
@@ -92,12 +92,12 @@ impl RunStatistics {
     /// Returns the statistics of one measurement over all runs. `json_path` is the path of the
     /// measurement in the serialized statistics, such as `messages.by_kind.token`. Returns `None`
     /// if no run had this measurement.
-    pub fn figure(&self, json_path: &str) -> Option<&Moments> {
+    pub fn measurement(&self, json_path: &str) -> Option<&Moments> {
         self.figures.get(json_path)
     }
 
     /// Returns the statistics of all measurements, each with its path in the serialized statistics.
-    pub fn figures(&self) -> impl Iterator<Item = (&str, &Moments)> {
+    pub fn measurements(&self) -> impl Iterator<Item = (&str, &Moments)> {
         self.figures.iter().map(|(path, moments)| (path.as_str(), moments))
     }
 
@@ -109,7 +109,7 @@ impl RunStatistics {
 
     /// Returns the properties that at least one run did not decide, each with the number of these
     /// runs.
-    pub fn undecided_properties(&self) -> impl Iterator<Item = (Property, u64)> {
+    pub fn incomplete_properties(&self) -> impl Iterator<Item = (Property, u64)> {
         self.incomplete.iter().map(|(property, runs)| (*property, *runs))
     }
 }
@@ -159,7 +159,7 @@ impl Serialize for RunStatistics {
             .collect();
         nested.insert("violated".into(), violated.into());
         let incomplete: Map<String, Value> = self
-            .undecided_properties()
+            .incomplete_properties()
             .map(|(property, runs)| (property.name().to_owned(), runs.into()))
             .collect();
         nested.insert("incomplete".into(), incomplete.into());

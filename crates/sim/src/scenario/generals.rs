@@ -22,7 +22,7 @@ use crate::sim::Simulation;
 
 /// State of one of the two armies.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct General {
+pub struct ArmyState {
     group: Group,
     /// Time between the leader's message and its attack, in ticks.
     wait: u64,
@@ -84,7 +84,7 @@ pub enum Timer {
     Attack,
 }
 
-impl Protocol for General {
+impl Protocol for ArmyState {
     type Config = Config;
     type Command = Command;
     type Event = Event;
@@ -94,7 +94,7 @@ impl Protocol for General {
 
     fn boot(group: Group, config: &Config, _: Option<()>, _: &mut impl Effects<Self>) -> Self {
         assert!(group.size() == 2, "there are two armies");
-        General {
+        ArmyState {
             group,
             wait: config.wait,
             leads: config.leading_army() == group.me(),
@@ -123,7 +123,7 @@ impl Protocol for General {
     }
 }
 
-impl General {
+impl ArmyState {
     fn attack(&mut self, fx: &mut impl Effects<Self>) {
         self.attacked = Some(fx.local_clock());
         fx.emit(Event::Attacks);
@@ -146,7 +146,7 @@ pub struct AttackOutcome {
 /// # Errors
 ///
 /// [`SettingsError`] if the latency is invalid; nothing was run.
-pub fn simulate_attack(
+pub fn simulate_coordinated_attack(
     config: Config,
     latency: Distribution,
     seed: u64,
@@ -154,7 +154,7 @@ pub fn simulate_attack(
     let mut settings = Settings::new(2);
     settings.network.latency = latency.into();
     settings.seed = seed;
-    simulate_attack_with(config, settings)
+    simulate_coordinated_attack_with_settings(config, settings)
 }
 
 /// Simulates an attack with complete settings. Clocks must not drift.
@@ -166,12 +166,12 @@ pub fn simulate_attack(
 /// # Panics
 ///
 /// If the group does not consist of two processes.
-pub fn simulate_attack_with(
+pub fn simulate_coordinated_attack_with_settings(
     config: Config,
     settings: Settings,
 ) -> Result<AttackOutcome, SettingsError> {
     let clocks = LocalClocks::new(&settings);
-    let mut simulation = Simulation::<General>::new(config, settings);
+    let mut simulation = Simulation::<ArmyState>::new(config, settings);
     for army in [ProcessId(0), ProcessId(1)] {
         simulation = simulation.with_command(0, army, Command::Attack);
     }

@@ -5,9 +5,9 @@ use std::fmt;
 use std::str::FromStr;
 
 use tenure_core::{ChannelOrder, ProcessId, Timing};
-use tenure_trace::units::format_ticks_in_units as units;
+use tenure_trace::units::format_ticks_as_time_units as units;
 
-use crate::settings::distribution::{Distribution, parse_bounded_units_to_ticks};
+use crate::settings::distribution::{Distribution, parse_bounded_time_units};
 use crate::settings::error::SettingsError;
 use crate::settings::fault::{AutomaticRecovery, Chance, Fault, RecoveredState};
 use crate::settings::without_option::has_option;
@@ -56,7 +56,7 @@ words! { ProcessList,
         text.split(',').map(parse_process_number).collect::<Result<_, _>>().map(ProcessList)
     }
     write(this, f) {
-        f.write_str(&listed(this.0.iter().map(|process| process.number())))
+        f.write_str(&listed(this.0.iter().map(|process| process.display_number())))
     }
 }
 
@@ -145,8 +145,8 @@ words! { HotProcess,
     }
     write(this, f) {
         match this.entries {
-            Some(entries) => write!(f, "{}:{entries}", this.process.number()),
-            None => this.process.number().fmt(f),
+            Some(entries) => write!(f, "{}:{entries}", this.process.display_number()),
+            None => this.process.display_number().fmt(f),
         }
     }
 }
@@ -175,7 +175,7 @@ words! { LinkLatency,
         Ok(LinkLatency { from, to, latency: latency.parse()? })
     }
     write(this, f) {
-        write!(f, "{}-{}={}", this.from.number(), this.to.number(), this.latency)
+        write!(f, "{}-{}={}", this.from.display_number(), this.to.display_number(), this.latency)
     }
 }
 
@@ -258,13 +258,13 @@ words! { RecoveryOption,
             }
         };
         let after = when.strip_prefix('+');
-        let ticks = parse_bounded_units_to_ticks(after.unwrap_or(when))?;
+        let ticks = parse_bounded_time_units(after.unwrap_or(when))?;
         Ok(RecoveryOption { process, from_crash: after.is_some(), ticks, memory })
     }
     write(this, f) {
         let plus = if this.from_crash { "+" } else { "" };
         let forgets = if this.memory == RecoveredState::Lost { ":forgetful" } else { "" };
-        write!(f, "{}@{plus}{}{forgets}", this.process.number(), units(this.ticks))
+        write!(f, "{}@{plus}{}{forgets}", this.process.display_number(), units(this.ticks))
     }
 }
 
@@ -296,9 +296,9 @@ words! { Fault,
                     || wrong(value, "expected a side and its time, such as 1,2@10..50");
                 let (side, span) = value.split_once('@').ok_or_else(no_cut)?;
                 let (from, until) = span.split_once("..").ok_or_else(no_cut)?;
-                let from = parse_bounded_units_to_ticks(from)?;
+                let from = parse_bounded_time_units(from)?;
                 let until = Some(until).filter(|it| !it.is_empty());
-                let until = until.map(parse_bounded_units_to_ticks).transpose()?;
+                let until = until.map(parse_bounded_time_units).transpose()?;
                 if until.is_some_and(|until| until < from) {
                     return Err(wrong(value, "ends before it begins; swap the two times"));
                 }
@@ -310,7 +310,9 @@ words! { Fault,
     }
     write(this, f) {
         match *this {
-            Fault::Crash { process, when, .. } => write!(f, "crash {}@{when}", process.number()),
+            Fault::Crash { process, when, .. } => {
+                write!(f, "crash {}@{when}", process.display_number())
+            }
             Fault::Recover { process, at: ticks, memory } => {
                 let option = RecoveryOption { process, from_crash: false, ticks, memory };
                 write!(f, "recover {option}")
@@ -328,11 +330,13 @@ words! { Fault,
 /// Returns the command `tenure simulate` that repeats the run with these settings.
 ///
 /// The command contains no options of the algorithm itself, such as variants or topologies. The
-/// caller appends these options. [`settings_without_option`](crate::settings_without_option) lists
+/// caller appends these options. [`inexpressible_settings`](crate::inexpressible_settings) lists
 /// further settings that the command omits. The command also omits all limits except
-/// [`RunLimits::until`](crate::RunLimits::until), and all instrumentation except custom properties.
+/// [`RunLimits::until`](crate::RunLimits::until), and all monitoring settings except custom
+/// properties.
 pub fn replay_command(algorithm: &str, settings: &Settings) -> String {
-    let mut command = format!("tenure simulate {algorithm}{}", group_options(settings));
+    let mut command =
+        format!("tenure simulate {algorithm}{}", group_command_line_options(settings));
     let mut option =
         |name: &str, value: &dyn fmt::Display| command.push_str(&format!(" --{name} {value}"));
     if let Some(initiators @ Initiators::Listed(_)) = &settings.workload.initiators {
@@ -356,16 +360,16 @@ pub fn replay_command(algorithm: &str, settings: &Settings) -> String {
     if settings.beyond_assumptions {
         command.push_str(" --beyond-assumptions");
     }
-    for custom in &settings.instrumentation.custom {
+    for custom in &settings.monitoring.custom {
         let text = custom.text().replace('\'', "'\\''");
-        command.push_str(&format!(" --{} '{text}'", custom.form()));
+        command.push_str(&format!(" --{} '{text}'", custom.operator()));
     }
     command
 }
 
 /// Returns the command-line options that recreate the group: its size and its ranks. A space
 /// precedes each option.
-pub fn group_options(settings: &Settings) -> String {
+pub fn group_command_line_options(settings: &Settings) -> String {
     let size = format!(" -n {}", settings.size);
     let ranks = settings.ranks.iter();
     if settings.ranks.is_empty() {
@@ -395,7 +399,7 @@ fn locking(settings: &Settings, option: &mut impl FnMut(&str, &dyn fmt::Display)
         RequestPattern::Closed { think } => option("think", think),
         RequestPattern::Open { every } => option("arrivals", every),
     }
-    if locking.hold != Distribution::units(1) {
+    if locking.hold != Distribution::time_units(1) {
         option("hold", &locking.hold);
     }
 }
@@ -403,7 +407,7 @@ fn locking(settings: &Settings, option: &mut impl FnMut(&str, &dyn fmt::Display)
 fn network(settings: &Settings, option: &mut impl FnMut(&str, &dyn fmt::Display)) {
     let (network, time) = (&settings.network, &settings.time);
     let latency = network.latency.most_common();
-    if latency != Distribution::units(1) {
+    if latency != Distribution::time_units(1) {
         option("latency", &latency);
     }
     for link in network.latency.links_with_other_latency(settings.size) {
@@ -461,7 +465,7 @@ fn automatic_recoveries(settings: &Settings) -> Vec<RecoveryOption> {
 
 #[cfg(test)]
 mod tests {
-    use tenure_core::TICKS_PER_UNIT;
+    use tenure_core::TICKS_PER_TIME_UNIT;
 
     use super::*;
     use crate::settings::fault::CrashTrigger;
@@ -560,7 +564,7 @@ mod tests {
     fn omitted_parts_have_defaults() {
         assert_eq!("3".parse(), Ok(HotProcess { process: ProcessId(2), entries: None }));
         assert_eq!("waiting".parse(), Ok(CrashTrigger::Waiting { request: 1, after: 0 }));
-        let when = CrashTrigger::At(10 * TICKS_PER_UNIT);
+        let when = CrashTrigger::At(10 * TICKS_PER_TIME_UNIT);
         let crash = Fault::Crash { process: ProcessId(2), when, recovery: None };
         assert_eq!("crash 3@10".parse(), Ok(crash));
     }

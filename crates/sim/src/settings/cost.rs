@@ -59,7 +59,7 @@ impl Settings {
     /// Returns the reason why no monitor checks the links of a run with these settings. Returns
     /// `None` if a monitor can check them. The monitor then accepts only the links that the
     /// algorithm's [`Card`] allows.
-    pub fn topology_exemption(&self, card: &Card) -> Option<&'static str> {
+    pub fn link_check_skip_reason(&self, card: &Card) -> Option<&'static str> {
         let reasons = [
             (!card.has_checkable_links(), "its card names no ring and no graph"),
             (!self.is_fault_free(), "its card covers only runs without faults"),
@@ -69,7 +69,7 @@ impl Settings {
 
     /// Returns the reason why the card's bound on messages does not apply to runs with these
     /// settings. Returns `None` if the bound applies.
-    pub fn cost_exemption(&self, card: &Card) -> Option<&'static str> {
+    pub fn cost_check_skip_reason(&self, card: &Card) -> Option<&'static str> {
         let weak = card.unmet_assumptions(&self.system_model(card)).next().is_some();
         let elects = card.messages.per == CostUnit::Election;
         let no_initiator = self.workload.initiators.is_none();

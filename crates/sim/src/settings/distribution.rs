@@ -3,8 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use tenure_core::TICKS_PER_UNIT;
-use tenure_trace::units::{format_ticks_in_units as units, parse_units_to_ticks};
+use tenure_core::TICKS_PER_TIME_UNIT;
+use tenure_trace::units::{format_ticks_as_time_units as units, parse_time_units};
 
 use crate::engine::random::Random;
 use crate::settings::error::SettingsError;
@@ -46,19 +46,19 @@ impl Distribution {
     /// A duration of zero ticks.
     pub const ZERO: Distribution = Distribution::Constant(0);
 
-    /// Creates a constant duration of `units` units.
-    pub const fn units(units: u64) -> Self {
-        Distribution::Constant(units * TICKS_PER_UNIT)
+    /// Creates a constant duration of `time_units` units of virtual time.
+    pub const fn time_units(time_units: u64) -> Self {
+        Distribution::Constant(time_units * TICKS_PER_TIME_UNIT)
     }
 
     /// Creates a uniform distribution from `min` to `max`, in units.
-    pub const fn between_units(min: u64, max: u64) -> Self {
-        Distribution::Uniform { min: min * TICKS_PER_UNIT, max: max * TICKS_PER_UNIT }
+    pub const fn between_time_units(min: u64, max: u64) -> Self {
+        Distribution::Uniform { min: min * TICKS_PER_TIME_UNIT, max: max * TICKS_PER_TIME_UNIT }
     }
 
     /// Creates an exponential distribution with the mean `mean`, in units.
     pub const fn exponential_units(mean: u64) -> Self {
-        Distribution::Exponential { mean: mean * TICKS_PER_UNIT }
+        Distribution::Exponential { mean: mean * TICKS_PER_TIME_UNIT }
     }
 
     /// Draws a duration, in ticks.
@@ -122,9 +122,9 @@ impl Distribution {
 /// [`SettingsError::InvalidText`] if the text is not a decimal number, or if the number is
 /// negative. [`SettingsError::TooLongDuration`] if the number is larger than the maximum time of a
 /// run.
-pub fn parse_bounded_units_to_ticks(text: &str) -> Result<u64, SettingsError> {
+pub fn parse_bounded_time_units(text: &str) -> Result<u64, SettingsError> {
     let message = "expected units such as 10 or 2.5";
-    match parse_units_to_ticks(text) {
+    match parse_time_units(text) {
         Some(ticks) if ticks <= MAX_TIME => Ok(ticks),
         None if !is_decimal(text) => {
             Err(SettingsError::InvalidText { text: text.to_owned(), message })
@@ -136,7 +136,7 @@ pub fn parse_bounded_units_to_ticks(text: &str) -> Result<u64, SettingsError> {
 /// Returns true if the text is a decimal number of units, however large.
 fn is_decimal(text: &str) -> bool {
     let fraction = text.trim_start_matches(|digit: char| digit.is_ascii_digit());
-    fraction != text && parse_units_to_ticks(&format!("0{fraction}")).is_some()
+    fraction != text && parse_time_units(&format!("0{fraction}")).is_some()
 }
 
 impl FromStr for Distribution {
@@ -145,7 +145,7 @@ impl FromStr for Distribution {
     fn from_str(text: &str) -> Result<Self, SettingsError> {
         let wrong = |text: &str| SettingsError::InvalidDuration { text: text.to_owned() };
         let units = |text: &str| {
-            parse_bounded_units_to_ticks(text).map_err(|error| match error {
+            parse_bounded_time_units(text).map_err(|error| match error {
                 SettingsError::TooLongDuration { .. } => error,
                 _ => wrong(text),
             })

@@ -7,7 +7,7 @@ use tenure_core::{
     Card, CrashModel, FaultCountLimit, ProcessId, Property, Service, SystemModel, Timing,
     UnmetAssumption,
 };
-use tenure_trace::units::format_ticks_in_units as units;
+use tenure_trace::units::format_ticks_as_time_units as units;
 
 use crate::settings::Settings;
 use crate::settings::distribution::{Distribution, MAX_TIME};
@@ -57,7 +57,7 @@ pub enum SettingsError {
     /// never crashes.
     #[error(
         "--recover {0}@+… follows a crash, but no --crash names {process}; add one or give a \
-         time, such as {0}@50", process.number()
+         time, such as {0}@50", process.display_number()
     )]
     NoCrash {
         /// Process that recovers.
@@ -138,9 +138,9 @@ pub enum SettingsError {
         /// Number of elements in the list of entry counts.
         listed: usize,
     },
-    /// The settings contain an overlay, but the group is too large for the routes of an overlay.
+    /// The settings contain an underlay, but the group is too large for the routes of an underlay.
     #[error("a network below the links is for groups of up to {most}, not {size}")]
-    TooLargeForOverlay {
+    TooLargeForUnderlay {
         /// Number of processes in the group.
         size: u32,
         /// Maximum number of processes for which this setting is possible.
@@ -318,11 +318,11 @@ impl Settings {
     fn check_judging_graphs(&self) -> Result<(), SettingsError> {
         let size = self.size;
         let lacks_processes = |vertices: &u32| *vertices < size;
-        let conflicts = self.instrumentation.conflicts.as_ref();
+        let conflicts = self.monitoring.conflicts.as_ref();
         if let Some(vertices) = conflicts.map(|it| it.vertex_count()).filter(lacks_processes) {
             return Err(SettingsError::WrongConflictGraphSize { vertices, size });
         }
-        let links = self.instrumentation.allowed_links.as_ref().and_then(LinksOnly::graph);
+        let links = self.monitoring.allowed_links.as_ref().and_then(LinksOnly::graph);
         match links.map(|graph| graph.vertex_count()).filter(lacks_processes) {
             Some(vertices) => Err(SettingsError::WrongLinkGraphSize { vertices, size }),
             None => Ok(()),
@@ -388,27 +388,27 @@ impl Settings {
     /// those on the card if the run can check links.
     ///
     /// For a lock, missing conflicts become those on the card, and
-    /// [`Instrumentation::most_inside`](crate::Instrumentation::most_inside) becomes at least the
-    /// number on the card. Fences are then checked only if the card has fences, or if the settings
-    /// list [`Property::Fencing`].
+    /// [`MonitoringSettings::max_inside`](crate::MonitoringSettings::max_inside) becomes at least
+    /// the number on the card. Fences are then checked only if the card has fences, or if the
+    /// settings list [`Property::Fencing`].
     #[must_use]
     pub fn with_card_defaults(mut self, card: &Card) -> Self {
         self.time.timing.get_or_insert(card.timing);
         self.network.order.get_or_insert(card.order);
         let drift = Some(self.time.drift_ppm);
-        self.instrumentation.properties.get_or_insert_with(|| card.all_promises(drift).collect());
-        if self.topology_exemption(card).is_none() {
+        self.monitoring
+            .properties
+            .get_or_insert_with(|| card.promises_under_drift(drift).collect());
+        if self.link_check_skip_reason(card).is_none() {
             let size = self.size;
-            let links = &mut self.instrumentation.allowed_links;
+            let links = &mut self.monitoring.allowed_links;
             links.get_or_insert_with(|| LinksOnly::from_card(card, size));
         }
         if card.service == Service::Mutex {
-            self.instrumentation.most_inside =
-                self.instrumentation.most_inside.max(card.most_inside());
-            let conflicts = &mut self.instrumentation.conflicts;
+            self.monitoring.max_inside = self.monitoring.max_inside.max(card.max_inside());
+            let conflicts = &mut self.monitoring.conflicts;
             *conflicts = conflicts.take().or_else(|| card.conflict_graph().cloned());
-            self.instrumentation.fenced &=
-                card.is_fenced() || self.lists_property(Property::Fencing);
+            self.monitoring.fenced &= card.is_fenced() || self.lists_property(Property::Fencing);
         }
         self
     }

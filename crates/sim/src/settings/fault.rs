@@ -5,10 +5,10 @@ use std::fmt;
 use std::str::FromStr;
 
 use tenure_core::ProcessId;
-use tenure_trace::units::format_ticks_in_units as units;
+use tenure_trace::units::format_ticks_as_time_units as units;
 
 use crate::settings::Settings;
-use crate::settings::distribution::parse_bounded_units_to_ticks;
+use crate::settings::distribution::parse_bounded_time_units;
 use crate::settings::error::SettingsError;
 
 /// Chance of a random event for each message, such as its loss.
@@ -31,7 +31,7 @@ impl Chance {
 
     /// Creates the chance of an event that occurs with this probability for each message, but at
     /// most `most` times in a run.
-    pub const fn at_most(probability: f64, most: u64) -> Self {
+    pub const fn with_max_occurrences(probability: f64, most: u64) -> Self {
         Chance { probability, max_occurrences: Some(most) }
     }
 
@@ -136,7 +136,7 @@ impl FromStr for CrashTrigger {
         let (event, after) = text.split_once('+').unwrap_or((text, "0"));
         let (event, number) = event.split_once(':').unwrap_or((event, "1"));
         let number = || number.parse().ok().filter(|number| *number > 0).ok_or_else(wrong);
-        let after = parse_bounded_units_to_ticks(after).map_err(|_| wrong())?;
+        let after = parse_bounded_time_units(after).map_err(|_| wrong())?;
         match event {
             "saving" | "saved" if !text.contains('+') => {
                 Ok(CrashTrigger::Saving { save: number()?, is_kept: event == "saved" })
@@ -145,7 +145,7 @@ impl FromStr for CrashTrigger {
             "sending" if !text.contains('+') => Ok(CrashTrigger::Sending(number()?)),
             "inside" => Ok(CrashTrigger::Inside { entry: number()?, after }),
             "waiting" => Ok(CrashTrigger::Waiting { request: number()?, after }),
-            _ => parse_bounded_units_to_ticks(text).map(CrashTrigger::At).map_err(|_| wrong()),
+            _ => parse_bounded_time_units(text).map(CrashTrigger::At).map_err(|_| wrong()),
         }
     }
 }

@@ -14,7 +14,7 @@ pub(crate) mod workload;
 use std::sync::Arc;
 
 use tenure_core::monitors::LinksOnly;
-use tenure_core::{ChannelOrder, Graph, ProcessId, Property, Rank, TICKS_PER_UNIT, Timing};
+use tenure_core::{ChannelOrder, Graph, ProcessId, Property, Rank, TICKS_PER_TIME_UNIT, Timing};
 
 use crate::settings::network_graph::NetworkGraph;
 use tenure_trace::property::ExpressionProperty;
@@ -53,7 +53,7 @@ pub struct Settings {
     /// Limits that end a run early.
     pub limits: RunLimits,
     /// Measurements of the run, and properties that are checked.
-    pub instrumentation: Instrumentation,
+    pub monitoring: MonitoringSettings,
     /// True if the run is allowed although the environment is weaker than the
     /// [`Card`](tenure_core::Card) of the algorithm demands.
     pub beyond_assumptions: bool,
@@ -74,7 +74,7 @@ impl Settings {
             detector: Some(DetectorSettings::default()),
             workload: Workload::default(),
             limits: RunLimits::default(),
-            instrumentation: Instrumentation::default(),
+            monitoring: MonitoringSettings::default(),
             beyond_assumptions: false,
         }
     }
@@ -83,7 +83,7 @@ impl Settings {
     /// the process.
     pub fn rank(&self, process: ProcessId) -> Rank {
         let listed = self.ranks.get(process.index()).copied();
-        listed.unwrap_or(Rank::from_id(process.number()))
+        listed.unwrap_or(Rank::from_id(process.display_number()))
     }
 
     pub(crate) fn timing(&self) -> Timing {
@@ -123,7 +123,7 @@ impl NetworkSettings {
 impl Default for NetworkSettings {
     fn default() -> Self {
         NetworkSettings {
-            latency: Latency::Same(Distribution::units(1)),
+            latency: Latency::Same(Distribution::time_units(1)),
             order: None,
             loss: Chance::NEVER,
             duplication: Chance::NEVER,
@@ -175,7 +175,7 @@ impl Default for DetectorSettings {
     /// Returns a detector with a delay of two units: one for a missed heartbeat, and one for the
     /// latency of a message.
     fn default() -> Self {
-        DetectorSettings { delay: Distribution::units(2) }
+        DetectorSettings { delay: Distribution::time_units(2) }
     }
 }
 
@@ -199,7 +199,7 @@ pub struct RunLimits {
     /// `None` means 10,000 · (n + 10) message delays in a group of n processes. A message delay is
     /// one that few messages exceed. If the simulation is created by
     /// [`Simulation::for_algorithm`](crate::Simulation::for_algorithm), the time is at least twice
-    /// the [`Algorithm::max_service_time`](tenure_core::Algorithm::max_service_time), if the
+    /// the [`Algorithm::max_waiting_time`](tenure_core::Algorithm::max_waiting_time), if the
     /// algorithm has one.
     pub stall_timeout: Option<u64>,
     /// Maximum number *m* of messages in flight. The run ends as
@@ -212,7 +212,7 @@ pub struct RunLimits {
 /// Measurements of a run, and properties that the run checks. Each measurement and each check makes
 /// the run slower.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Instrumentation {
+pub struct MonitoringSettings {
     /// True if the run counts messages by kind, and records the order of the entries and the cost
     /// of each election. Totals and delays are always measured.
     pub metrics: bool,
@@ -220,18 +220,18 @@ pub struct Instrumentation {
     /// expressions and the monitors of the caller.
     pub monitors: bool,
     /// Groups in which monitors check the order of entries. The check needs
-    /// [`Instrumentation::monitors`] and vector clocks, which take memory for every pair of
+    /// [`MonitoringSettings::monitors`] and vector clocks, which take memory for every pair of
     /// processes.
     pub order_check: GroupSizeCondition,
     /// True if the run measures the size of messages in the encoding of real nodes. The measurement
-    /// needs [`Instrumentation::metrics`].
+    /// needs [`MonitoringSettings::metrics`].
     pub bytes: bool,
     /// True if the run measures the load of each process and each link.
     pub load: bool,
     /// Number of processes that may be inside the critical section at the same time: 1, or the *k*
     /// of a k-mutex. The number on the algorithm's [`Card`](tenure_core::Card) replaces a smaller
     /// one.
-    pub most_inside: u32,
+    pub max_inside: u32,
     /// Graph of conflicts: neighbours must not be inside the critical section at the same time. If
     /// `None`, the graph on the algorithm's [`Card`](tenure_core::Card) is used, if there is one.
     pub conflicts: Option<Arc<Graph>>,
@@ -245,7 +245,7 @@ pub struct Instrumentation {
     pub allowed_links: Option<LinksOnly>,
     /// Properties whose violation makes a run a failure. If `None`, these are the properties that
     /// the algorithm's [`Card`](tenure_core::Card) promises. Without a card, they are the
-    /// properties with [`ReportCondition::Expected`](tenure_core::ReportCondition::Expected), such
+    /// properties with [`ReportLevel::Expected`](tenure_core::ReportLevel::Expected), such
     /// as mutual exclusion and agreement.
     pub properties: Option<Vec<Property>>,
     /// Properties that the user wrote as expressions. A violation makes a run a failure.
@@ -253,16 +253,16 @@ pub struct Instrumentation {
 }
 
 impl Settings {
-    /// Returns true if [`Instrumentation::properties`] lists `property`. Returns false if the field
-    /// is `None`.
+    /// Returns true if [`MonitoringSettings::properties`] lists `property`. Returns false if the
+    /// field is `None`.
     pub(crate) fn lists_property(&self, property: Property) -> bool {
-        self.instrumentation.properties.iter().flatten().any(|it| *it == property)
+        self.monitoring.properties.iter().flatten().any(|it| *it == property)
     }
 
-    /// Returns each bound *k* for which [`Instrumentation::properties`] lists the property that the
-    /// bypass is at most *k*.
+    /// Returns each bound *k* for which [`MonitoringSettings::properties`] lists the property that
+    /// the bypass is at most *k*.
     pub(crate) fn bypass_bounds(&self) -> Vec<u32> {
-        let properties = self.instrumentation.properties.iter().flatten();
+        let properties = self.monitoring.properties.iter().flatten();
         let bounds = properties.filter_map(|property| match property {
             Property::Bypass(most) => *most,
             _ => None,
@@ -271,15 +271,15 @@ impl Settings {
     }
 }
 
-impl Instrumentation {
-    /// Instrumentation with everything off: the run counts only totals.
-    pub const NOTHING: Instrumentation = Instrumentation {
+impl MonitoringSettings {
+    /// Monitoring settings with everything off: the run counts only totals.
+    pub const NOTHING: MonitoringSettings = MonitoringSettings {
         metrics: false,
         monitors: false,
         order_check: GroupSizeCondition::Never,
         bytes: false,
         load: false,
-        most_inside: 1,
+        max_inside: 1,
         conflicts: None,
         fenced: true,
         allowed_links: None,
@@ -288,13 +288,13 @@ impl Instrumentation {
     };
 }
 
-impl Default for Instrumentation {
+impl Default for MonitoringSettings {
     fn default() -> Self {
-        Instrumentation {
+        MonitoringSettings {
             metrics: true,
             monitors: true,
             order_check: GroupSizeCondition::Small,
-            ..Instrumentation::NOTHING
+            ..MonitoringSettings::NOTHING
         }
     }
 }
@@ -329,7 +329,7 @@ impl RunLimits {
     pub(crate) fn stall_timeout(&self, size: u32, network: &NetworkSettings) -> u64 {
         self.stall_timeout.unwrap_or_else(|| {
             let delays = 10_000 * (u64::from(size) + 10);
-            let typical = network.latency.rarely_exceeded_ticks().max(TICKS_PER_UNIT);
+            let typical = network.latency.rarely_exceeded_ticks().max(TICKS_PER_TIME_UNIT);
             delays.saturating_mul(typical.saturating_mul(network.heaviest_route_weight()))
         })
     }

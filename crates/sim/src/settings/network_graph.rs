@@ -11,7 +11,7 @@ use crate::settings::error::SettingsError;
 #[derive(Clone, Debug, PartialEq)]
 pub struct NetworkGraph {
     graph: Arc<Graph>,
-    /// Routes of an overlay. `None` if each message crosses one edge.
+    /// Routes of an underlay. `None` if each message crosses one edge.
     routes: Option<Arc<Routes>>,
     /// For each vertex, the position of its first edge in the list of all directed edges. Each edge
     /// of the graph occurs in this list once for each direction.
@@ -30,8 +30,8 @@ struct Routes {
     heaviest_weight: u64,
 }
 
-/// Maximum group size of an overlay, because its routes need memory for each pair of processes.
-const MAX_OVERLAY_SIZE: u32 = 1000;
+/// Maximum group size of an underlay, because its routes need memory for each pair of processes.
+const MAX_UNDERLAY_SIZE: u32 = 1000;
 
 impl NetworkGraph {
     /// Creates the network of an algorithm that sends each message along one edge of the graph.
@@ -45,18 +45,18 @@ impl NetworkGraph {
         NetworkGraph { graph, routes: None, offsets: offsets.into() }
     }
 
-    /// Creates an overlay: a physical network that carries the messages of an algorithm, and that
+    /// Creates an underlay: a physical network that carries the messages of an algorithm, and that
     /// the algorithm does not know. Each message takes a path with the smallest total weight. If a
     /// process is down, its vertex still forwards messages.
     ///
     /// # Errors
     ///
-    /// [`SettingsError::TooLargeForOverlay`] if the group is too large.
+    /// [`SettingsError::TooLargeForUnderlay`] if the group is too large.
     /// [`SettingsError::DisconnectedNetwork`] if the graph is not connected.
-    pub fn overlay(graph: Arc<Graph>) -> Result<Self, SettingsError> {
+    pub fn underlay(graph: Arc<Graph>) -> Result<Self, SettingsError> {
         let size = graph.vertex_count();
-        if size > MAX_OVERLAY_SIZE {
-            return Err(SettingsError::TooLargeForOverlay { size, most: MAX_OVERLAY_SIZE });
+        if size > MAX_UNDERLAY_SIZE {
+            return Err(SettingsError::TooLargeForUnderlay { size, most: MAX_UNDERLAY_SIZE });
         }
         let routes = Routes::of(&graph).ok_or(SettingsError::DisconnectedNetwork)?;
         Ok(NetworkGraph { routes: Some(Arc::new(routes)), ..NetworkGraph::direct(graph) })
@@ -67,13 +67,13 @@ impl NetworkGraph {
         &self.graph
     }
 
-    /// Returns true if the network is an overlay, in which a message may cross several edges.
-    pub fn is_overlay(&self) -> bool {
+    /// Returns true if the network is an underlay, in which a message may cross several edges.
+    pub fn is_underlay(&self) -> bool {
         self.routes.is_some()
     }
 
     /// Returns the total weight of the edges of the heaviest route. If the network is not an
-    /// overlay, a route is one edge.
+    /// underlay, a route is one edge.
     pub fn heaviest_route_weight(&self) -> u64 {
         match &self.routes {
             Some(routes) => routes.heaviest_weight,
@@ -82,7 +82,7 @@ impl NetworkGraph {
     }
 
     /// Returns the vertex that follows `at` on the route of a message to `to`. In a network that is
-    /// not an overlay, this vertex is always `to`. If the graph has no edge from `at` to `to`, the
+    /// not an underlay, this vertex is always `to`. If the graph has no edge from `at` to `to`, the
     /// message is delivered as over an edge of weight 1, and no edge counts the message.
     pub(crate) fn next_vertex(&self, at: ProcessId, to: ProcessId) -> ProcessId {
         match &self.routes {
@@ -143,7 +143,7 @@ mod tests {
         for seed in 0..10 {
             let graph =
                 Arc::new(Graph::random_connected(9, 200_000, seed).with_distinct_weights(seed));
-            let network = NetworkGraph::overlay(Arc::clone(&graph)).unwrap();
+            let network = NetworkGraph::underlay(Arc::clone(&graph)).unwrap();
             let mut longest = 0;
             for one in (0..9).map(ProcessId) {
                 for other in (0..9).map(ProcessId) {
@@ -174,14 +174,17 @@ mod tests {
         }
         assert!(seen.into_iter().all(|it| it));
         assert_eq!(network.edge_weight_and_position(ProcessId(0), ProcessId(8)), None);
-        assert_eq!((network.heaviest_route_weight(), network.is_overlay()), (1, false));
+        assert_eq!((network.heaviest_route_weight(), network.is_underlay()), (1, false));
     }
 
     #[test]
     fn rejects_disconnected_network() {
         let graph = Graph::new(3, [(ProcessId(0), ProcessId(1), 1)]).unwrap();
-        assert_eq!(NetworkGraph::overlay(Arc::new(graph)), Err(SettingsError::DisconnectedNetwork));
-        let large = NetworkGraph::overlay(Arc::new(Graph::line(1001)));
-        assert!(matches!(large, Err(SettingsError::TooLargeForOverlay { size: 1001, .. })));
+        assert_eq!(
+            NetworkGraph::underlay(Arc::new(graph)),
+            Err(SettingsError::DisconnectedNetwork)
+        );
+        let large = NetworkGraph::underlay(Arc::new(Graph::line(1001)));
+        assert!(matches!(large, Err(SettingsError::TooLargeForUnderlay { size: 1001, .. })));
     }
 }

@@ -10,7 +10,7 @@ use crate::settings::workload::{BackgroundTraffic, RequestPattern};
 
 /// Returns descriptions of those settings of the network, the faults, the workload and the traffic
 /// between users that no option can express. Only the library can repeat a run with such a setting.
-pub fn settings_without_option(settings: &Settings) -> Vec<&'static str> {
+pub fn inexpressible_settings(settings: &Settings) -> Vec<&'static str> {
     let limited = |chance: &Chance| chance.can_occur() && chance.max_occurrences.is_some();
     let latency = settings.network.latency.most_common();
     let plain = |background_traffic: &BackgroundTraffic| {
@@ -97,7 +97,7 @@ mod tests {
     fn lists_successive_equal_latencies_once() {
         let mut settings = Settings::new(30);
         let alike = durations(&settings).len();
-        settings.network.latency = Latency::Links(vec![Distribution::units(1); 900].into());
+        settings.network.latency = Latency::Links(vec![Distribution::time_units(1); 900].into());
         assert_eq!(durations(&settings).len(), alike);
     }
 
@@ -105,7 +105,7 @@ mod tests {
     fn names_each_setting_without_option() {
         let changes: [fn(&mut Settings); 8] = [
             |settings| settings.detector = None,
-            |settings| settings.network.loss = Chance::at_most(0.5, 1),
+            |settings| settings.network.loss = Chance::with_max_occurrences(0.5, 1),
             |settings| settings.network.latency = Distribution::Exponential { mean: 0 }.into(),
             |settings| settings.time.step = Distribution::Constant(MAX_TIME + 1),
             |settings| {
@@ -125,11 +125,11 @@ mod tests {
                 settings.faults = vec![Fault::Suspicion { observer, peer, from: 0, until: None }];
             },
         ];
-        assert_eq!(settings_without_option(&Settings::new(3)), [""; 0]);
+        assert_eq!(inexpressible_settings(&Settings::new(3)), [""; 0]);
         for (index, change) in changes.iter().enumerate() {
             let mut settings = Settings::new(3);
             change(&mut settings);
-            let left_out = settings_without_option(&settings);
+            let left_out = inexpressible_settings(&settings);
             assert_eq!(left_out.len(), 1, "change {index}: {left_out:?}");
         }
     }

@@ -27,7 +27,7 @@ impl Workload {
     pub fn entries(entries: u32) -> Self {
         let pattern = RequestPattern::Closed { think: Distribution::ZERO };
         let entries = EntriesPerProcess::Each(entries);
-        Workload::locking(LockWorkload { pattern, entries, hold: Distribution::units(1) })
+        Workload::locking(LockWorkload { pattern, entries, hold: Distribution::time_units(1) })
     }
 
     /// Creates a workload that consists of requests for the lock.
@@ -42,7 +42,7 @@ impl Workload {
         Workload::locking(LockWorkload {
             pattern,
             entries: EntriesPerProcess::Each(0),
-            hold: Distribution::units(1),
+            hold: Distribution::time_units(1),
         })
     }
 
@@ -52,7 +52,7 @@ impl Workload {
         let entries = (0..size).map(|place| if place == process.0 { hot } else { others });
         let pattern = RequestPattern::Closed { think: Distribution::ZERO };
         let entries = EntriesPerProcess::Listed(entries.collect());
-        Workload::locking(LockWorkload { pattern, entries, hold: Distribution::units(1) })
+        Workload::locking(LockWorkload { pattern, entries, hold: Distribution::time_units(1) })
     }
 
     /// Creates a workload in which all processes start an election at the same time.
@@ -156,7 +156,7 @@ pub struct BackgroundTraffic {
 impl BackgroundTraffic {
     /// Creates traffic in which each user sends a message after each of its requests. The user that
     /// receives the message issues its own next request at once.
-    pub const fn always(latency: Distribution) -> Self {
+    pub const fn triggering_after_each_request(latency: Distribution) -> Self {
         BackgroundTraffic {
             send_chance: Chance::with_probability(1.0),
             triggers_request: true,

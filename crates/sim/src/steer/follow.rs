@@ -3,11 +3,11 @@
 use std::io::Write;
 
 use tenure_core::ChannelOrder;
-use tenure_trace::{FollowError, RecordableProtocol, Schedule, ScriptRunner};
+use tenure_trace::{RecordableProtocol, Schedule, ScheduleReplayError, ScriptRunner};
 
 use crate::engine::run_context::RunContext;
 use crate::engine::world::World;
-use crate::results::report::{EndReason, Report};
+use crate::results::report::{EndReason, RunReport};
 use crate::settings::{NetworkSettings, Settings};
 use crate::sim::{RunError, Simulation};
 use crate::steer::recorder::TraceRecorder;
@@ -15,21 +15,22 @@ use crate::steer::steered_run::SteeredRun;
 
 impl<P: RecordableProtocol> Simulation<P> {
     /// Performs exactly the steps of a schedule, and writes the trace to `to`. From the settings of
-    /// the simulation, the run uses only the ranks and the instrumentation. Monitors of
-    /// [`Simulation::with_monitor`] do not judge the run.
+    /// the simulation, the run uses only the ranks and the monitoring settings. Monitors
+    /// of [`Simulation::with_monitor`] do not judge the run.
     ///
     /// # Errors
     ///
-    /// [`FollowError::Impossible`] at the first impossible step. [`FollowError::Size`] if the
-    /// schedule is for a group of another size. [`FollowError::Engine`] if the settings are
-    /// invalid, or if the trace could not be written. After an error, the trace is incomplete.
-    pub fn follow(
+    /// [`ScheduleReplayError::Impossible`] at the first impossible step.
+    /// [`ScheduleReplayError::Size`] if the schedule is for a group of another size.
+    /// [`ScheduleReplayError::Engine`] if the settings are invalid, or if the trace could not be
+    /// written. After an error, the trace is incomplete.
+    pub fn run_schedule(
         &self,
         schedule: &Schedule,
         to: impl Write + Send + 'static,
-    ) -> Result<Report, FollowError<RunError>> {
+    ) -> Result<RunReport, ScheduleReplayError<RunError>> {
         let mut steered = self.boot_for_schedule(schedule, to)?;
-        steered.follow(schedule)?;
+        steered.replay(schedule)?;
         let world = steered.world;
         let (report, _, recorder) = self.finish_run(world, EndReason::Quiescent);
         recorder.map_or(Ok(()), TraceRecorder::finish).map_err(RunError::from)?;
@@ -42,7 +43,7 @@ impl<P: RecordableProtocol> Simulation<P> {
         &self,
         schedule: &Schedule,
         to: impl Write + Send + 'static,
-    ) -> Result<SteeredRun<'_, P>, FollowError<RunError>> {
+    ) -> Result<SteeredRun<'_, P>, ScheduleReplayError<RunError>> {
         self.check_settings().map_err(RunError::from)?;
         schedule.ensure_same_group_size(self.settings().size)?;
         let settings = self.steered(schedule);
@@ -69,7 +70,7 @@ impl<P: RecordableProtocol> Simulation<P> {
                 ..NetworkSettings::default()
             },
             detector: None,
-            instrumentation: self.settings().instrumentation.clone(),
+            monitoring: self.settings().monitoring.clone(),
             ranks: self.settings().ranks.clone(),
             beyond_assumptions: true,
             ..plain

@@ -4,14 +4,14 @@ use std::collections::{BTreeMap, VecDeque};
 use std::io::Write;
 use std::str::FromStr;
 
-use tenure_core::{Labelled, ProcessId, Protocol, TICKS_PER_UNIT};
+use tenure_core::{Labelled, ProcessId, Protocol, TICKS_PER_TIME_UNIT};
 use tenure_trace::{
-    Action, ActionError, FollowError, MessageSelector, RecordableProtocol, Schedule, ScriptRunner,
-    WriteError,
+    ActionError, MessageSelector, RecordableProtocol, Schedule, ScheduleReplayError, ScriptAction,
+    ScriptRunner, WriteError,
 };
 
 use crate::engine::controls::RunControls;
-use crate::results::report::{EndReason, Report};
+use crate::results::report::{EndReason, RunReport};
 use crate::settings::error::SettingsError;
 use crate::sim::{RunError, Simulation};
 use crate::steer::next::NextStep;
@@ -27,7 +27,7 @@ pub struct Intervention {
     /// steps.
     pub after_step: u64,
     /// Action of the intervention.
-    pub action: Action,
+    pub action: ScriptAction,
 }
 
 impl FromStr for Intervention {
@@ -54,7 +54,10 @@ impl std::fmt::Display for Intervention {
 
 /// Returns the command-line options that repeat the interventions and limit the number of steps. An
 /// example is `--steer '12 crash p3' --steps 20`.
-pub fn steering_options(interventions: &[Intervention], max_steps: Option<u64>) -> String {
+pub fn steering_command_line_options(
+    interventions: &[Intervention],
+    max_steps: Option<u64>,
+) -> String {
     let interventions = interventions.iter().map(|it| format!(" --steer '{it}'"));
     let max = max_steps.map(|max| format!(" --steps {max}"));
     interventions.chain(max).collect()
@@ -62,7 +65,7 @@ pub fn steering_options(interventions: &[Intervention], max_steps: Option<u64>) 
 
 /// Error of a run with interventions. After this error, the trace of the run is incomplete.
 #[derive(Debug, thiserror::Error)]
-pub enum InterventionError {
+pub enum PlannedRunError {
     /// The settings are invalid and nothing was run, or the trace could not be written.
     #[error(transparent)]
     Run(#[from] RunError),
@@ -113,7 +116,7 @@ pub struct InFlightMessage<'s, M> {
     pub message: &'s M,
     /// Time at which the message arrives if no intervention changes it, in ticks.
     pub due: u64,
-    /// Selector with which an [`Action`] selects this message.
+    /// Selector with which a [`ScriptAction`] selects this message.
     pub selector: MessageSelector,
 }
 
@@ -127,7 +130,7 @@ pub struct InteractiveRun<'a, P: Protocol> {
     /// Remaining actions of the schedule. Until the last action is performed, the events that the
     /// simulator has scheduled do not happen. `None` if the run follows no schedule, or no longer
     /// follows it.
-    schedule: Option<VecDeque<Action>>,
+    schedule: Option<VecDeque<ScriptAction>>,
     /// True if the workload has started, or if the run began with a schedule, which replaces the
     /// workload.
     pub(crate) started: bool,
@@ -164,14 +167,15 @@ impl<P: RecordableProtocol> Simulation<P> {
     ///
     /// # Errors
     ///
-    /// [`FollowError::Size`] if the schedule is for a group of another size.
-    /// [`FollowError::Engine`] if the settings are invalid, or if the header of the trace could not
-    /// be written. If an action is impossible, the step that attempts the action returns the error.
+    /// [`ScheduleReplayError::Size`] if the schedule is for a group of another size.
+    /// [`ScheduleReplayError::Engine`] if the settings are invalid, or if the header of the trace
+    /// could not be written. If an action is impossible, the step that attempts the action returns
+    /// the error.
     pub fn interactive_run_of_schedule(
         &self,
         schedule: &Schedule,
         to: impl Write + Send + 'static,
-    ) -> Result<InteractiveRun<'_, P>, FollowError<RunError>> {
+    ) -> Result<InteractiveRun<'_, P>, ScheduleReplayError<RunError>> {
         let steered = self.boot_for_schedule(schedule, to)?;
         Ok(InteractiveRun::new(self, steered, Some(schedule.actions.iter().cloned().collect())))
     }
@@ -182,8 +186,8 @@ impl<P: RecordableProtocol> Simulation<P> {
     ///
     /// # Errors
     ///
-    /// [`InterventionError::Run`] if the settings are invalid, or if the trace could not be
-    /// written. Any other [`InterventionError`] at the first intervention that cannot be performed.
+    /// [`PlannedRunError::Run`] if the settings are invalid, or if the trace could not be
+    /// written. Any other [`PlannedRunError`] at the first intervention that cannot be performed.
     /// After an error, the trace is incomplete.
     pub fn run_with_interventions(
         &self,
@@ -191,16 +195,16 @@ impl<P: RecordableProtocol> Simulation<P> {
         max_steps: Option<u64>,
         to: impl Write + Send + 'static,
         mut controls: RunControls<'_>,
-    ) -> Result<Report, InterventionError> {
+    ) -> Result<RunReport, PlannedRunError> {
         let mut interactive_run = self.interactive_run(to)?;
         for intervention in interventions {
             if intervention.after_step < interactive_run.steps {
-                return Err(InterventionError::OutOfOrder(intervention.clone()));
+                return Err(PlannedRunError::OutOfOrder(intervention.clone()));
             }
             while interactive_run.steps < intervention.after_step {
                 if interactive_run.step_with(&mut controls).is_err() {
                     let steps = interactive_run.steps;
-                    return Err(InterventionError::RunEnded {
+                    return Err(PlannedRunError::RunEnded {
                         intervention: intervention.clone(),
                         steps,
                     });
@@ -208,13 +212,13 @@ impl<P: RecordableProtocol> Simulation<P> {
             }
             let done = interactive_run.intervene(&intervention.action);
             done.map_err(|error| match error {
-                ActionError::UnknownCommand(_) => InterventionError::UnknownCommand(error),
-                _ => InterventionError::Impossible(intervention.clone()),
+                ActionError::UnknownCommand(_) => PlannedRunError::UnknownCommand(error),
+                _ => PlannedRunError::Impossible(intervention.clone()),
             })?;
         }
         let max = max_steps.unwrap_or(u64::MAX);
         while interactive_run.steps < max && interactive_run.step_with(&mut controls).is_ok() {}
-        interactive_run.finish().map_err(|error| InterventionError::Run(error.into()))
+        interactive_run.stop().map_err(|error| PlannedRunError::Run(error.into()))
     }
 }
 
@@ -222,7 +226,7 @@ impl<'a, P: RecordableProtocol> InteractiveRun<'a, P> {
     fn new(
         simulation: &'a Simulation<P>,
         steered: SteeredRun<'a, P>,
-        schedule: Option<VecDeque<Action>>,
+        schedule: Option<VecDeque<ScriptAction>>,
     ) -> Self {
         let started = schedule.is_some();
         InteractiveRun {
@@ -320,13 +324,16 @@ impl<'a, P: RecordableProtocol> InteractiveRun<'a, P> {
     ///
     /// [`ActionError`] if the action is impossible now, or possible only in a schedule. The run is
     /// then unchanged.
-    pub fn intervene(&mut self, action: &Action) -> Result<(), ActionError> {
+    pub fn intervene(&mut self, action: &ScriptAction) -> Result<(), ActionError> {
         let is_schedule_only = matches!(
             action,
-            Action::Tell { .. } | Action::Hear(_) | Action::Split(_) | Action::Heal
+            ScriptAction::Tell { .. }
+                | ScriptAction::Hear(_)
+                | ScriptAction::Split(_)
+                | ScriptAction::Heal
         );
         if is_schedule_only || self.steered.perform_now(action).is_none() {
-            return Err(ActionError::of_impossible_action::<P::Command>(action));
+            return Err(ActionError::for_impossible_action::<P::Command>(action));
         }
         self.drop_schedule();
         self.has_interventions = true;
@@ -338,7 +345,7 @@ impl<'a, P: RecordableProtocol> InteractiveRun<'a, P> {
     /// then happen.
     fn drop_schedule(&mut self) {
         if self.schedule.take().is_some() {
-            self.steered.resume_scheduled_events(TICKS_PER_UNIT);
+            self.steered.resume_scheduled_events(TICKS_PER_TIME_UNIT);
         }
     }
 
@@ -420,7 +427,7 @@ impl<'a, P: RecordableProtocol> InteractiveRun<'a, P> {
     }
 
     /// Returns a description of the next step. Returns `None` if no step is left.
-    pub fn next_step(&self) -> Option<NextStep> {
+    pub fn describe_next_step(&self) -> Option<NextStep> {
         match &self.schedule {
             Some(schedule) if !schedule.is_empty() => schedule
                 .iter()
@@ -437,7 +444,7 @@ impl<'a, P: RecordableProtocol> InteractiveRun<'a, P> {
     /// # Errors
     ///
     /// [`WriteError`] if the trace could not be written. There is then no report.
-    pub fn finish(self) -> Result<Report, WriteError> {
+    pub fn stop(self) -> Result<RunReport, WriteError> {
         let ended = self.ended.unwrap_or(EndReason::Stopped);
         let (mut report, _, recorder) = self.simulation.finish_run(self.steered.world, ended);
         if !self.has_interventions {
@@ -448,8 +455,8 @@ impl<'a, P: RecordableProtocol> InteractiveRun<'a, P> {
     }
 }
 
-impl From<SettingsError> for InterventionError {
+impl From<SettingsError> for PlannedRunError {
     fn from(error: SettingsError) -> Self {
-        InterventionError::Run(error.into())
+        PlannedRunError::Run(error.into())
     }
 }

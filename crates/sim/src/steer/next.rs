@@ -1,8 +1,8 @@
 //! The next step of a paused run.
 
 use tenure_core::service::mutex;
-use tenure_core::{Labelled, ProcessId, Verdict};
-use tenure_trace::{Action, RecordableProtocol};
+use tenure_core::{Labelled, PeerVerdict, ProcessId};
+use tenure_trace::{RecordableProtocol, ScriptAction};
 
 use crate::engine::queue::TimedQueue;
 use crate::engine::scheduled_event::{ScheduledEvent, suspicion_verdict};
@@ -22,9 +22,11 @@ pub struct NextStep {
 }
 
 impl<P: RecordableProtocol> InteractiveRun<'_, P> {
-    pub(crate) fn preview_scheduled_action(&self, action: &Action) -> Option<NextStep> {
+    pub(crate) fn preview_scheduled_action(&self, action: &ScriptAction) -> Option<NextStep> {
         let message = match action {
-            Action::Deliver(pick) | Action::Lose(pick) | Action::Duplicate(pick) => {
+            ScriptAction::Deliver(pick)
+            | ScriptAction::Lose(pick)
+            | ScriptAction::Duplicate(pick) => {
                 let sent = self.in_flight();
                 let named = sent.iter().map(|it| (it.from, it.to, it.message.label().kind));
                 pick.index_in(named).map(|place| sent[place].id)
@@ -150,8 +152,8 @@ impl<P: RecordableProtocol> InteractiveRun<'_, P> {
             ScheduledEvent::DetectorReport { observer, peer, suspect }
             | ScheduledEvent::FalseSuspicion { observer, peer, suspect, .. } => {
                 match suspicion_verdict(suspect) {
-                    Verdict::Suspect => format!("{observer} suspects {peer}"),
-                    Verdict::Trust => format!("{observer} trusts {peer}"),
+                    PeerVerdict::Suspect => format!("{observer} suspects {peer}"),
+                    PeerVerdict::Trust => format!("{observer} trusts {peer}"),
                 }
             }
             ScheduledEvent::Crash { process, .. } => format!("{process} crashes"),

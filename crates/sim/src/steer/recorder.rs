@@ -7,7 +7,7 @@ use std::io::Write;
 use tenure_core::{Finding, ProcessId, Service, VectorClock};
 use tenure_trace::property::PropertyJudge;
 use tenure_trace::state::StateRecorder;
-use tenure_trace::{Header, MessageRecord, Record, RecordKind, Subject, WriteError, Writer};
+use tenure_trace::{Header, MessageRecord, Record, RecordKind, RecordSubject, WriteError, Writer};
 
 use crate::settings::Settings;
 
@@ -78,7 +78,7 @@ impl TraceRecorder {
         settings: &Settings,
         service: Service,
     ) -> Self {
-        let custom = &settings.instrumentation.custom;
+        let custom = &settings.monitoring.custom;
         if custom.is_empty() {
             return self;
         }
@@ -99,7 +99,7 @@ impl TraceRecorder {
     pub(crate) fn record(
         &mut self,
         time: u64,
-        who: impl Into<Subject>,
+        who: impl Into<RecordSubject>,
         session: u64,
         kind: RecordKind,
         clock: Option<VectorClock>,

@@ -3,9 +3,9 @@
 use std::collections::VecDeque;
 
 use tenure_core::service::{mutex, mutex_and_election};
-use tenure_core::{ChannelOrder, Labelled, ProcessId, Protocol, TICKS_PER_UNIT, Verdict};
+use tenure_core::{ChannelOrder, Labelled, PeerVerdict, ProcessId, Protocol, TICKS_PER_TIME_UNIT};
 use tenure_trace::{
-    Action, ActionError, MessageSelector, RecordableProtocol, ScriptRunner, ServiceCommand,
+    ActionError, MessageSelector, RecordableProtocol, ScriptAction, ScriptRunner, ServiceCommand,
     find_timer,
 };
 
@@ -19,11 +19,11 @@ use crate::settings::distribution::MAX_TIME;
 
 /// Time between two steps of a schedule, in ticks. This time is longer than the latency of a
 /// message, which is one unit.
-pub(super) const STEP_TICKS: u64 = 2 * TICKS_PER_UNIT;
+pub(super) const STEP_TICKS: u64 = 2 * TICKS_PER_TIME_UNIT;
 
-/// A run in which [`Action`]s can be performed. An action selects a message by its position on its
-/// link, and the numbers in the trace determine the order of the messages. Therefore the run always
-/// records a trace.
+/// A run in which [`ScriptAction`]s can be performed. An action selects a message by its position
+/// on its link, and the numbers in the trace determine the order of the messages. Therefore the run
+/// always records a trace.
 pub(crate) struct SteeredRun<'a, P: Protocol> {
     pub(crate) world: World<'a, P>,
     /// User messages that were sent but not received: sender, receiver and index in
@@ -58,13 +58,13 @@ impl<M: Labelled> NumberedEnvelope<'_, M> {
 impl<P: RecordableProtocol> ScriptRunner for SteeredRun<'_, P> {
     /// Performs an action. If the action is a step, first advances the time by [`STEP_TICKS`], so
     /// that records of different steps have different times.
-    fn perform(&mut self, action: &Action) -> Result<(), ActionError> {
+    fn perform(&mut self, action: &ScriptAction) -> Result<(), ActionError> {
         match action {
-            Action::Choose { value, .. } => {
+            ScriptAction::Choose { value, .. } => {
                 self.drawn.push_back(*value);
                 return Ok(());
             }
-            Action::Unsaved(at) => {
+            ScriptAction::Unsaved(at) => {
                 let up = self.up(*at).ok_or_else(|| ActionError::NotPossible(action.clone()))?;
                 self.world.stop_saving(up);
                 return Ok(());
@@ -74,7 +74,7 @@ impl<P: RecordableProtocol> ScriptRunner for SteeredRun<'_, P> {
         self.world.run.now = self.world.run.now.saturating_add(STEP_TICKS);
         self.world.prescribe_choices(std::mem::take(&mut self.drawn));
         let done = self.perform_now(action);
-        let done = done.ok_or_else(|| ActionError::of_impossible_action::<P::Command>(action));
+        let done = done.ok_or_else(|| ActionError::for_impossible_action::<P::Command>(action));
         self.world.prescribe_choices(VecDeque::new());
         done
     }
@@ -105,33 +105,34 @@ impl<'a, P: RecordableProtocol> SteeredRun<'a, P> {
 
     /// Performs an action at the present time. Returns `None`, and changes nothing, if the action
     /// is impossible.
-    pub(crate) fn perform_now(&mut self, action: &Action) -> Option<()> {
+    pub(crate) fn perform_now(&mut self, action: &ScriptAction) -> Option<()> {
         match action {
-            Action::Command(asking) => {
-                let command = self.up(asking.at).and_then(|_| P::Command::from_script(asking))?;
+            ScriptAction::Command(asking) => {
+                let command =
+                    self.up(asking.at).and_then(|_| P::Command::from_script_command(asking))?;
                 if let Some(peer) = asking.peer {
                     self.member(peer)?;
                 }
                 self.is_allowed(asking.at, command.to_mutex_and_election())?;
                 self.world.handle_command(asking.at, command);
             }
-            Action::Deliver(pick) => {
+            ScriptAction::Deliver(pick) => {
                 let envelope = self.is_next(pick).then(|| self.take(pick)).flatten()?;
                 self.world.deliver(envelope);
             }
-            Action::Lose(pick) => {
+            ScriptAction::Lose(pick) => {
                 let Envelope { from, to, tag, message } = self.take(pick)?;
                 self.world.run.count_dropped(message.label());
                 record_loss(&mut self.world.run, from, to, tag, &message);
             }
-            Action::Duplicate(pick) => self.duplicate(pick)?,
-            Action::Delay { pick, by } => self.delay(pick, *by)?,
-            Action::Tell { from, to } => {
+            ScriptAction::Duplicate(pick) => self.duplicate(pick)?,
+            ScriptAction::Delay { pick, by } => self.delay(pick, *by)?,
+            ScriptAction::Tell { from, to } => {
                 let (from, to) = (self.up(*from)?, self.member(*to)?);
                 let message = self.world.run.send_user_message(from, to, None);
                 self.user_messages_in_flight.push((from, to, message));
             }
-            Action::Hear(pick) => {
+            ScriptAction::Hear(pick) => {
                 let user_messages_in_flight =
                     self.user_messages_in_flight.iter().map(|(from, to, _)| (*from, *to, ""));
                 let (_, _, message) =
@@ -139,32 +140,32 @@ impl<'a, P: RecordableProtocol> SteeredRun<'a, P> {
                 let action = self.world.run.receive_user_message(message);
                 self.world.perform_action(action);
             }
-            Action::Fire { at, timer } => {
+            ScriptAction::Fire { at, timer } => {
                 let armed = self.world.timers.armed_timers_of(self.up(*at)?);
                 let timer = find_timer(armed.iter(), timer)?.clone();
                 self.world.timers.cancel(*at, &timer);
                 self.world.fire_timer(*at, timer);
             }
-            Action::Mute(at) => self.up(*at).map(|at| self.world.mute_until_crash(at))?,
-            Action::Crash(at) => self.crash(*at)?,
-            Action::Recover(at) => {
+            ScriptAction::Mute(at) => self.up(*at).map(|at| self.world.mute_until_crash(at))?,
+            ScriptAction::Crash(at) => self.crash(*at)?,
+            ScriptAction::Recover(at) => {
                 let is_down = !self.world.run.live_processes.up_state(*at)?;
                 is_down.then(|| {
                     self.world.perform_action(ProcessAction::Recover { process: *at, lost: false });
                 })?;
             }
-            Action::Suspicion { at, peer, verdict } => {
+            ScriptAction::Suspicion { at, peer, verdict } => {
                 self.suspicion(*at, *peer, *verdict)?;
             }
-            Action::Split(_) | Action::Heal => {
+            ScriptAction::Split(_) | ScriptAction::Heal => {
                 action.partition_change_record().map(|kind| self.world.run.trace_group(kind))?;
             }
-            Action::Group(_)
-            | Action::Channel(_)
-            | Action::Choose { .. }
-            | Action::Unsaved(_)
-            | Action::Stabilize { .. }
-            | Action::Look(_) => return None,
+            ScriptAction::Group(_)
+            | ScriptAction::Channel(_)
+            | ScriptAction::Choose { .. }
+            | ScriptAction::Unsaved(_)
+            | ScriptAction::Stabilize { .. }
+            | ScriptAction::Look(_) => return None,
         }
         Some(())
     }
@@ -175,7 +176,7 @@ impl<'a, P: RecordableProtocol> SteeredRun<'a, P> {
         Some(())
     }
 
-    fn suspicion(&mut self, at: ProcessId, peer: ProcessId, verdict: Verdict) -> Option<()> {
+    fn suspicion(&mut self, at: ProcessId, peer: ProcessId, verdict: PeerVerdict) -> Option<()> {
         let observer = self.up(at)?;
         let exists = self.member(peer).is_some() && peer != at;
         exists.then(|| {

@@ -8,17 +8,19 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use tenure_algorithms::Variants;
-use tenure_algorithms::channel::{Fifo, fifo};
-use tenure_algorithms::compose::{Coordinated, SideBySide, coordinated, side_by_side};
+use tenure_algorithms::channel::{FifoChannel, fifo};
+use tenure_algorithms::compose::{CoordinatedLock, SideBySide, coordinated, side_by_side};
 use tenure_algorithms::election::{Bully, bully};
 use tenure_algorithms::mutex::{Central, central};
-use tenure_core::monitors::{Fencing, LeaderAgreement, MutualExclusion, OnElection, OnMutex};
+use tenure_core::monitors::{
+    ElectionProjection, Fencing, LeaderAgreement, MutexProjection, MutualExclusion,
+};
 use tenure_core::service::{election, mutex, mutex_and_election};
 use tenure_core::{
-    ChannelOrder, Fence, Monitor, MutexAndElection, Observation, ProcessId, Rank, TICKS_PER_UNIT,
-    Verdict, Violation,
+    ChannelOrder, Fence, Monitor, MutexAndElection, Observation, PeerVerdict, ProcessId, Rank,
+    TICKS_PER_TIME_UNIT, Violation,
 };
-use tenure_trace::{ClusterEvent, SplitMix64, TestCluster};
+use tenure_trace::{ProcessEvent, SplitMix64, TestCluster};
 
 const ENTER: mutex_and_election::Command =
     mutex_and_election::Command::Mutex(mutex::Command::Enter);
@@ -90,9 +92,9 @@ struct RandomRun<P: MutexAndElection> {
     users: Vec<User>,
     /// Pairs (observer, suspected peer).
     suspicions: BTreeSet<(ProcessId, ProcessId)>,
-    exclusion: OnMutex<MutualExclusion>,
-    fencing: OnMutex<Fencing>,
-    agreement: OnElection<LeaderAgreement>,
+    exclusion: MutexProjection<MutualExclusion>,
+    fencing: MutexProjection<Fencing>,
+    agreement: ElectionProjection<LeaderAgreement>,
     fences: BTreeSet<Fence>,
     /// True if a live process was suspected at any time.
     deceived: bool,
@@ -103,15 +105,15 @@ struct RandomRun<P: MutexAndElection> {
 impl<P: MutexAndElection> RandomRun<P> {
     fn new(size: u32, order: ChannelOrder, config: P::Config, seed: u64, budget: Budget) -> Self {
         RandomRun {
-            cluster: TestCluster::uniform(size, order, config),
+            cluster: TestCluster::with_same_config(size, order, config),
             rng: SplitMix64(seed),
             left: budget,
             witness: ProcessId((seed % u64::from(size)) as u32),
             users: vec![User::Idle; size as usize],
             suspicions: BTreeSet::new(),
-            exclusion: OnMutex(MutualExclusion::new()),
-            fencing: OnMutex(Fencing::new()),
-            agreement: OnElection(LeaderAgreement::new()),
+            exclusion: MutexProjection(MutualExclusion::new()),
+            fencing: MutexProjection(Fencing::new()),
+            agreement: ElectionProjection(LeaderAgreement::new()),
             fences: BTreeSet::new(),
             deceived: false,
             steps: None,
@@ -127,7 +129,7 @@ impl<P: MutexAndElection> RandomRun<P> {
         }
         self.heal();
         self.run_until_quiet()?;
-        self.agreement.at_end().map_err(|violation| violation.to_string())?;
+        self.agreement.check_final_state().map_err(|violation| violation.to_string())?;
         match self.users.iter().position(|user| *user == User::Waiting) {
             Some(at) => Err(format!("{} waits for ever", ProcessId::from_index(at))),
             None => Ok(()),
@@ -192,9 +194,9 @@ impl<P: MutexAndElection> RandomRun<P> {
         if self.left.late_trust {
             self.deceived |= !stale.is_empty();
         } else {
-            stale
-                .into_iter()
-                .for_each(|(observer, peer)| self.report_verdict(observer, peer, Verdict::Trust));
+            stale.into_iter().for_each(|(observer, peer)| {
+                self.report_verdict(observer, peer, PeerVerdict::Trust)
+            });
         }
     }
 
@@ -207,13 +209,13 @@ impl<P: MutexAndElection> RandomRun<P> {
 
     /// Returns the correct verdicts that the failure detectors have not reported yet. Each element
     /// contains the observer, the peer and the verdict.
-    fn due(&self) -> Vec<(ProcessId, ProcessId, Verdict)> {
+    fn due(&self) -> Vec<(ProcessId, ProcessId, PeerVerdict)> {
         let mut due = Vec::new();
         for observer in self.cluster.live_processes() {
             for peer in self.cluster.process_ids().into_iter().filter(|peer| *peer != observer) {
                 match (self.cluster.is_up(peer), self.suspicions.contains(&(observer, peer))) {
-                    (false, false) => due.push((observer, peer, Verdict::Suspect)),
-                    (true, true) => due.push((observer, peer, Verdict::Trust)),
+                    (false, false) => due.push((observer, peer, PeerVerdict::Suspect)),
+                    (true, true) => due.push((observer, peer, PeerVerdict::Trust)),
                     _ => {}
                 }
             }
@@ -227,17 +229,17 @@ impl<P: MutexAndElection> RandomRun<P> {
         if observer != peer && !self.suspicions.contains(&(observer, peer)) {
             self.left.false_suspicions -= 1;
             self.deceived = true;
-            self.report_verdict(observer, peer, Verdict::Suspect);
+            self.report_verdict(observer, peer, PeerVerdict::Suspect);
         }
     }
 
-    fn report_verdict(&mut self, observer: ProcessId, peer: ProcessId, verdict: Verdict) {
+    fn report_verdict(&mut self, observer: ProcessId, peer: ProcessId, verdict: PeerVerdict) {
         self.log_step(|| format!("the detector of {observer} reports {verdict:?} {peer}"));
         match verdict {
-            Verdict::Suspect => self.suspicions.insert((observer, peer)),
-            Verdict::Trust => self.suspicions.remove(&(observer, peer)),
+            PeerVerdict::Suspect => self.suspicions.insert((observer, peer)),
+            PeerVerdict::Trust => self.suspicions.remove(&(observer, peer)),
         };
-        self.cluster.report_verdict(observer, peer, verdict);
+        self.cluster.report_suspicion(observer, peer, verdict);
     }
 
     fn timer_fires(&mut self) {
@@ -333,11 +335,11 @@ impl<P: MutexAndElection> RandomRun<P> {
 
     /// Updates the phase of the user at the process `at` after an event. Returns an error if the
     /// process enters with the same fence as an earlier entry.
-    fn follow(&mut self, at: ProcessId, seen: &ClusterEvent<P>) -> Result<(), String> {
+    fn follow(&mut self, at: ProcessId, seen: &ProcessEvent<P>) -> Result<(), String> {
         let user = &mut self.users[at.index()];
         match seen {
-            ClusterEvent::Command(command) if *command == ENTER => *user = User::Waiting,
-            ClusterEvent::Event(mutex_and_election::Event::Mutex(mutex::Event::Entered {
+            ProcessEvent::Command(command) if *command == ENTER => *user = User::Waiting,
+            ProcessEvent::Event(mutex_and_election::Event::Mutex(mutex::Event::Entered {
                 fence,
             })) => {
                 *user = User::Inside;
@@ -345,13 +347,13 @@ impl<P: MutexAndElection> RandomRun<P> {
                     return Err(format!("{at} enters with fence {fence}, which was given before"));
                 }
             }
-            ClusterEvent::Event(mutex_and_election::Event::Mutex(mutex::Event::Exited)) => {
+            ProcessEvent::Event(mutex_and_election::Event::Mutex(mutex::Event::Exited)) => {
                 *user = User::Idle
             }
-            ClusterEvent::Crashed => *user = User::Idle,
+            ProcessEvent::Crashed => *user = User::Idle,
             _ => {}
         }
-        if let ClusterEvent::Event(event) = seen {
+        if let ProcessEvent::Event(event) = seen {
             self.log_step(|| format!("    {at} receives {event:?}"));
         }
         Ok(())
@@ -406,7 +408,11 @@ fn bully(size: u32, seed: u64, delay: u64) -> bully::Config {
     let greets = seed.is_multiple_of(2);
     let variants = Variants::none();
     let variants = if greets { variants.with(bully::VariantId::Greet) } else { variants };
-    bully::Config { ranks, variants, ..bully::Config::plain(size, delay * TICKS_PER_UNIT) }
+    bully::Config {
+        ranks,
+        variants,
+        ..bully::Config::with_defaults(size, delay * TICKS_PER_TIME_UNIT)
+    }
 }
 
 fn over_fifo(size: u32, seed: u64) -> fifo::Config<coordinated::Config<bully::Config>> {
@@ -415,7 +421,7 @@ fn over_fifo(size: u32, seed: u64) -> fifo::Config<coordinated::Config<bully::Co
 
 #[test]
 fn lock_at_bully_is_safe_and_live() {
-    survives::<Coordinated<Bully>>(
+    survives::<CoordinatedLock<Bully>>(
         ChannelOrder::Fifo,
         |size, seed| bully(size, seed, 1).into(),
         400,
@@ -426,7 +432,12 @@ fn lock_at_bully_is_safe_and_live() {
 #[test]
 fn lock_at_bully_survives_lossy_links_over_fifo() {
     let unreliable = |it| Budget { steps: 500, losses: 10, duplicates: 10, ..it };
-    survives::<Fifo<Coordinated<Bully>>>(ChannelOrder::Reordered, over_fifo, 150, unreliable);
+    survives::<FifoChannel<CoordinatedLock<Bully>>>(
+        ChannelOrder::Reordered,
+        over_fifo,
+        150,
+        unreliable,
+    );
 }
 
 #[test]
@@ -448,7 +459,7 @@ fn negative_controls_of_schedule_judges_fail() {
             let bare = variants.with(bully::VariantId::NoTerms).with(bully::VariantId::AcceptLower);
             bully::Config { variants: if no_terms { bare } else { variants }, ..plain }.into()
         };
-        let failure = first_failure::<Coordinated<Bully>>(3, order, config, 0..4000, budget);
+        let failure = first_failure::<CoordinatedLock<Bully>>(3, order, config, 0..4000, budget);
         failure.unwrap_or_default()
     };
     let crashes = Budget { crashes: 4, ..CALM };

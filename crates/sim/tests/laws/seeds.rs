@@ -79,7 +79,7 @@ fn chang_roberts_single_initiator_mean_matches_formula() {
 #[test]
 fn hirschberg_sinclair_cost_is_schedule_independent() {
     for size in 1..=7_u32 {
-        let cost = hirschberg_sinclair::Config::plain(size);
+        let cost = hirschberg_sinclair::Config::with_defaults(size);
         let cost = HirschbergSinclair::card(&cost, size).messages;
         let range = cost.least..=cost.most.unwrap_or(u64::MAX);
         let mut seed = 0;
@@ -92,7 +92,7 @@ fn hirschberg_sinclair_cost_is_schedule_independent() {
             assert_eq!(fifo, count(ChannelOrder::Reordered, seed + 1), "{ids:?} seed {seed}");
             assert!(range.contains(&fifo), "{ids:?}: {fifo}");
         });
-        let config = hirschberg_sinclair::Config::plain(size);
+        let config = hirschberg_sinclair::Config::with_defaults(size);
         let (cluster, _) =
             elect::<HirschbergSinclair>(size, ChannelOrder::Fifo, config, &[p(size)], 0, 1);
         assert_eq!(cluster.total_sent(), cost.least, "the largest alone starts");
@@ -108,7 +108,8 @@ fn largest_leads_in_phase_3_on_all_rings_of_eight() {
         let mut ids = others.to_vec();
         ids.push(8);
         let config = hirschberg_sinclair::Config::with_ranks(ranks(&ids));
-        let mut cluster = TestCluster::<HirschbergSinclair>::uniform(8, ChannelOrder::Fifo, config);
+        let mut cluster =
+            TestCluster::<HirschbergSinclair>::with_same_config(8, ChannelOrder::Fifo, config);
         all_processes(8).into_iter().for_each(|at| cluster.issue_command(at, Command::Elect));
         let (mut last_phase, mut in_phase) = (0, [0_u64; 8]);
         while let Some(link) = cluster.links_in_use().first().copied() {
@@ -137,7 +138,7 @@ struct LockRuns {
 
 impl LockRuns {
     fn of(size: u32, seeds: u64) -> Self {
-        LockRuns { parameters: Parameters::plain(size), seeds, losses: 0 }
+        LockRuns { parameters: Parameters::with_defaults(size), seeds, losses: 0 }
     }
 }
 
@@ -255,7 +256,7 @@ fn long_runs_survive_lossy_links_over_fifo() {
 fn lock_variants_match_declared_soundness() {
     // Skips leases. They need timers that keep time, but in this test timers fire at any time.
     for name in MUTEXES.iter().filter(|name| !["lease", "leased"].contains(name)) {
-        let variants = catalogue::card(name, &Parameters::plain(4)).unwrap().variants;
+        let variants = catalogue::card(name, &Parameters::with_defaults(4)).unwrap().variants;
         // Skips variants that need a crash, because these runs have none. Also skips the variants
         // in `elsewhere`. Their mistakes show in properties that this test does not judge, or in a
         // cycle that a random schedule does not repeat for ever.

@@ -9,37 +9,40 @@ use tenure_algorithms::application::{
     Application, Berkeley, PrimaryBackup, SpanningTree, TwoPhaseCommit, berkeley, primary_backup,
     spanning_tree, two_phase_commit,
 };
-use tenure_algorithms::catalogue::SumMember;
+use tenure_algorithms::catalogue::SumTypeMember;
 use tenure_algorithms::compose::coordinated;
 use tenure_algorithms::election::{
-    Bully, ChangRoberts, Raft, RepairedChangRoberts, bully, chang_roberts, raft,
+    Bully, ChangRoberts, FaultTolerantChangRoberts, RaftElection, bully, chang_roberts, raft,
     repaired_chang_roberts,
 };
 use tenure_algorithms::mutex::{
-    ExpiringEntryDurations, NishioLiManning, RepairedRing, repaired_ring,
+    FaultTolerantTokenRing, LeaseDurations, NishioLiManning, repaired_ring,
 };
-use tenure_core::monitors::{OnApplication, OneTreePerWave, TransactionAtomicity, WriteDurability};
+use tenure_core::monitors::{
+    ApplicationProjection, OneTreePerWave, TransactionAtomicity, WriteDurability,
+};
 use tenure_core::service::{
     clock_synchronisation, commit, election, replicated_list, with_election as service,
 };
 use tenure_core::{
-    ChannelOrder, Election, Monitor, Observation, ProcessId, Property, Rank, TICKS_PER_UNIT,
+    ChannelOrder, Election, Monitor, Observation, ProcessId, Property, Rank, TICKS_PER_TIME_UNIT,
     Violation,
 };
-use tenure_sim::{CrashTrigger, Distribution, Random, Report, Settings, Simulation, Workload};
+use tenure_sim::{CrashTrigger, Distribution, Random, RunReport, Settings, Simulation, Workload};
 use tenure_trace::{RecordableProtocol, ServiceCommand, ServiceEvent};
 
 use crate::by_service::{CoordinatedMember, simulate};
 use crate::common::runs::{self, crash, crash_and_recover, seeded, sent_of};
 
-const UNIT: u64 = TICKS_PER_UNIT;
+const UNIT: u64 = TICKS_PER_TIME_UNIT;
 /// End of the disturbances, in ticks. Later, no user issues a command and no process crashes.
 const LAST_DISTURBANCE: u64 = 300 * UNIT;
 /// Time at which all consequences of the last command and crash have ended, in ticks.
 const END: u64 = 900 * UNIT;
 
 fn settings(size: u32, seed: u64) -> Settings {
-    let mut settings = seeded(size, seed, Workload::default(), Distribution::between_units(1, 3));
+    let mut settings =
+        seeded(size, seed, Workload::default(), Distribution::between_time_units(1, 3));
     settings.network.order = Some(ChannelOrder::Fifo);
     settings.limits.until = Some(END);
     settings
@@ -70,7 +73,7 @@ where
     Simulation::new(config, settings).with_command(UNIT, ProcessId(0), elect)
 }
 
-fn violation<'a>(report: &'a Report, property: &str) -> Option<&'a str> {
+fn violation<'a>(report: &'a RunReport, property: &str) -> Option<&'a str> {
     let finding = report.finding(property).expect("it is watched");
     finding.violation.as_ref().map(|violation| violation.message.as_str())
 }
@@ -79,16 +82,16 @@ fn violation<'a>(report: &'a Report, property: &str) -> Option<&'a str> {
 /// that each live process has stored at the end.
 fn write<E>(election: E::Config, settings: Settings, context: &str) -> Vec<usize>
 where
-    E: SumMember<Sum: Election>,
+    E: SumTypeMember<Sum: Election>,
 {
     let (size, seed) = (settings.size, settings.seed);
     let config = primary_backup::Config::default();
-    let election = E::sum_config(election);
+    let election = E::to_sum_type_config(election);
     let mut simulation = simulation::<PrimaryBackup, E::Sum>(config, election, settings)
-        .with_monitor("durability", OnApplication(WriteDurability::new()));
+        .with_monitor("durability", ApplicationProjection(WriteDurability::new()));
     for at in (UNIT..LAST_DISTURBANCE).step_by(2 * UNIT as usize) {
         for process in (0..size).map(ProcessId) {
-            let value = at + u64::from(process.number());
+            let value = at + u64::from(process.display_number());
             let write = service::Command::Application(replicated_list::Command::Write { value });
             simulation = simulation.with_command(at, process, write);
         }
@@ -109,10 +112,16 @@ fn acknowledged_writes_survive_minority_crashes() {
         };
         for (size, count) in [(3, 1), (5, 2)] {
             let delay = 3 * UNIT;
-            let raft =
-                write::<Raft>(raft::Config::plain(size, delay), settings(size, count), "raft");
-            let bully =
-                write::<Bully>(bully::Config::plain(size, delay), settings(size, count), "bully");
+            let raft = write::<RaftElection>(
+                raft::Config::with_defaults(size, delay),
+                settings(size, count),
+                "raft",
+            );
+            let bully = write::<Bully>(
+                bully::Config::with_defaults(size, delay),
+                settings(size, count),
+                "bully",
+            );
             written += raft.iter().chain(&bully).sum::<usize>();
         }
     }
@@ -123,12 +132,18 @@ fn acknowledged_writes_survive_minority_crashes() {
 fn any_election_provides_primary() {
     for seed in 1..=20 {
         let delay = 3 * UNIT;
-        let raft = write::<Raft>(raft::Config::plain(4, delay), settings(4, seed), "raft");
-        let bully = write::<Bully>(bully::Config::plain(4, delay), settings(4, seed), "bully");
-        let ring =
-            write::<ChangRoberts>(chang_roberts::Config::plain(4), settings(4, seed), "ring");
-        let repaired = repaired_chang_roberts::Config::plain(4);
-        let repaired = write::<RepairedChangRoberts>(repaired, settings(4, seed), "repaired ring");
+        let raft =
+            write::<RaftElection>(raft::Config::with_defaults(4, delay), settings(4, seed), "raft");
+        let bully =
+            write::<Bully>(bully::Config::with_defaults(4, delay), settings(4, seed), "bully");
+        let ring = write::<ChangRoberts>(
+            chang_roberts::Config::with_defaults(4),
+            settings(4, seed),
+            "ring",
+        );
+        let repaired = repaired_chang_roberts::Config::with_defaults(4);
+        let repaired =
+            write::<FaultTolerantChangRoberts>(repaired, settings(4, seed), "repaired ring");
         for lists in [raft, bully, ring, repaired] {
             assert!(lists[0] > 60, "seed {seed}: {lists:?}");
             assert_eq!(lists, vec![lists[0]; 4], "seed {seed}");
@@ -138,13 +153,13 @@ fn any_election_provides_primary() {
 
 /// Runs a group in which each process issues a command every ten units. The command begins a
 /// transaction, or makes the process vote no from then on.
-fn transact<E: SumMember<Sum: Election>>(election: E::Config, settings: Settings) {
+fn transact<E: SumTypeMember<Sum: Election>>(election: E::Config, settings: Settings) {
     let (size, seed) = (settings.size, settings.seed);
     let config = two_phase_commit::Config::default();
     let mut random = Random::new(seed);
-    let election = E::sum_config(election);
+    let election = E::to_sum_type_config(election);
     let mut simulation = simulation::<TwoPhaseCommit, E::Sum>(config, election, settings)
-        .with_monitor("atomicity", OnApplication(TransactionAtomicity::new()));
+        .with_monitor("atomicity", ApplicationProjection(TransactionAtomicity::new()));
     for at in (UNIT..LAST_DISTURBANCE).step_by(10 * UNIT as usize) {
         for process in (0..size).map(ProcessId) {
             let veto = random.below(40) == 0;
@@ -166,8 +181,8 @@ fn commit_is_atomic_and_known_after_recovery() {
         for (size, count) in [(3, 3), (4, 2)] {
             let mut settings = settings(size, seed);
             crashes(&mut settings, count);
-            transact::<Bully>(bully::Config::plain(size, 3 * UNIT), settings.clone());
-            transact::<Raft>(raft::Config::plain(size, 3 * UNIT), settings);
+            transact::<Bully>(bully::Config::with_defaults(size, 3 * UNIT), settings.clone());
+            transact::<RaftElection>(raft::Config::with_defaults(size, 3 * UNIT), settings);
         }
     }
 }
@@ -194,10 +209,12 @@ fn spanning_tree_counts_and_recovers_on_random_graphs() {
         let edges = graph(size, &mut random);
         let count = edges.len() as u64;
         let config = spanning_tree::Config::with_edges_and_echoes(size, edges);
-        let election = bully::Config::plain(size, 3 * UNIT);
+        let election = bully::Config::with_defaults(size, 3 * UNIT);
         let still = simulation::<SpanningTree, Bully>(config, election, settings(size, seed));
-        let report =
-            still.with_monitor("one-tree", OnApplication(OneTreePerWave::new())).run().unwrap();
+        let report = still
+            .with_monitor("one-tree", ApplicationProjection(OneTreePerWave::new()))
+            .run()
+            .unwrap();
         assert_eq!(violation(&report, "one-tree"), None, "seed {seed}");
         // The election has only one term, so only one tree is built, even if the initiator does not
         // win.
@@ -208,11 +225,12 @@ fn spanning_tree_counts_and_recovers_on_random_graphs() {
         // All processes are neighbours, so every survivor is reachable.
         let all = (0..size).flat_map(|one| (0..one).map(move |it| (ProcessId(one), ProcessId(it))));
         let config = spanning_tree::Config::with_edges_and_echoes(size, all);
-        let election = bully::Config::plain(size, 3 * UNIT);
+        let election = bully::Config::with_defaults(size, 3 * UNIT);
         let mut settings = settings(size, seed);
         crashes(&mut settings, size / 2);
         let crashed = simulation::<SpanningTree, Bully>(config, election, settings);
-        let crashed = crashed.with_monitor("one-tree", OnApplication(OneTreePerWave::new()));
+        let crashed =
+            crashed.with_monitor("one-tree", ApplicationProjection(OneTreePerWave::new()));
         let (report, processes) = crashed.run_and_inspect().unwrap();
         assert_eq!(violation(&report, "one-tree"), None, "seed {seed}");
         let parents = processes.iter().filter(|process| process.application().parent().is_some());
@@ -233,13 +251,13 @@ fn apart(seed: u64, most: u64) -> Option<String> {
     let mut settings = settings(4, seed);
     crashes(&mut settings, 2);
     let config = berkeley::Config::default();
-    let election = Raft::sum_config(raft::Config::plain(4, 3 * UNIT));
+    let election = RaftElection::to_sum_type_config(raft::Config::with_defaults(4, 3 * UNIT));
     let together = CloseClocks { most, read: Vec::new() };
     let mut simulation =
-        simulation::<Berkeley, <Raft as SumMember>::Sum>(config, election, settings)
-            .with_monitor("together", OnApplication(together));
+        simulation::<Berkeley, <RaftElection as SumTypeMember>::Sum>(config, election, settings)
+            .with_monitor("together", ApplicationProjection(together));
     for process in (0..4).map(ProcessId) {
-        let to = i64::from(process.number()) * 1_000_000_000;
+        let to = i64::from(process.display_number()) * 1_000_000_000;
         let set = service::Command::Application(clock_synchronisation::Command::Set { to });
         let read = service::Command::Application(clock_synchronisation::Command::Read);
         simulation = simulation.with_command(0, process, set).with_command(END, process, read);
@@ -284,12 +302,12 @@ impl Monitor<clock_synchronisation::Command, clock_synchronisation::Event> for C
 /// rule.
 #[test]
 fn lost_token_is_regenerated_once() {
-    fn entries<P: SumMember<Sum: RecordableProtocol>>(config: P::Config, seed: u64) -> u64 {
+    fn entries<P: SumTypeMember<Sum: RecordableProtocol>>(config: P::Config, seed: u64) -> u64 {
         let mut settings = settings(5, seed);
         settings.workload = Workload::entries(4);
         settings.network.order = None;
         settings.limits.until = None;
-        settings.instrumentation.properties =
+        settings.monitoring.properties =
             Some(vec![Property::MutualExclusion, Property::StarvationFreedom, Property::Fencing]);
         let mut random = Random::new(seed);
         for process in random.permutation(5).into_iter().take(3) {
@@ -305,7 +323,7 @@ fn lost_token_is_regenerated_once() {
     for seed in 1..=100 {
         // Each of the two survivors enters four times, and each of the three crashed processes
         // entered at least once: 2·4 + 3 = 11.
-        assert!(entries::<RepairedRing>(repaired_ring::Config::default(), seed) >= 11);
+        assert!(entries::<FaultTolerantTokenRing>(repaired_ring::Config::default(), seed) >= 11);
         assert!(entries::<NishioLiManning>((), seed) >= 11);
     }
 }
@@ -318,17 +336,16 @@ fn at_most_one_master_with_two_of_five_down() {
         let mut settings = settings(5, seed);
         settings.workload = Workload::entries(3);
         settings.limits.until = None;
-        settings.instrumentation.properties =
-            Some(vec![Property::MutualExclusion, Property::Fencing]);
+        settings.monitoring.properties = Some(vec![Property::MutualExclusion, Property::Fencing]);
         let mut random = Random::new(seed);
         for process in random.permutation(5).into_iter().take(2) {
             let when = CrashTrigger::At(random.below(150) * UNIT);
             settings.faults.push(crash(process, when));
         }
-        let times = Some(ExpiringEntryDurations::for_message_delay(3 * UNIT));
-        let election = Raft::sum_config(raft::Config::plain(5, 3 * UNIT));
+        let times = Some(LeaseDurations::for_message_delay(3 * UNIT));
+        let election = RaftElection::to_sum_type_config(raft::Config::with_defaults(5, 3 * UNIT));
         let config = coordinated::Config { election, entry_durations: times };
-        let report = runs::simulate::<CoordinatedMember<Raft>>(config, settings);
+        let report = runs::simulate::<CoordinatedMember<RaftElection>>(config, settings);
         assert_eq!(report.failures().next(), None, "seed {seed}");
         assert_eq!(report.blocked, [], "seed {seed}: {:?}", report.ended);
         assert!(report.metrics.entry_count >= 9, "seed {seed}: the three that are left");
@@ -342,10 +359,13 @@ fn elects_least_loaded_process() {
     for (loads, leader) in [([50, 25, 25], 2), ([25, 50, 25], 2), ([25, 25, 50], 1)] {
         let load = |(id, load): (u32, u32)| Rank::from_load(NonZeroU32::new(load).unwrap(), id);
         let ranks: Arc<[Rank]> = (1..=3).zip(loads).map(load).collect();
-        let ring =
-            chang_roberts::Config { ranks: ranks.clone(), ..chang_roberts::Config::plain(3) };
-        let bully = bully::Config { ranks: ranks.clone(), ..bully::Config::plain(3, 3 * UNIT) };
-        let leaders = |report: Report| (report.leaders.clone(), report.failures().count());
+        let ring = chang_roberts::Config {
+            ranks: ranks.clone(),
+            ..chang_roberts::Config::with_defaults(3)
+        };
+        let bully =
+            bully::Config { ranks: ranks.clone(), ..bully::Config::with_defaults(3, 3 * UNIT) };
+        let leaders = |report: RunReport| (report.leaders.clone(), report.failures().count());
         let mut settings = Settings::new(3);
         (settings.ranks, settings.workload) = (ranks, Workload::elect_by_all());
         let on_ring = simulate::<ChangRoberts>(ring, settings.clone());

@@ -4,7 +4,7 @@ use tenure_algorithms::compose::{WithDetector, with_detector};
 use tenure_algorithms::detector::heartbeat_detector::{HeartbeatDetector, TimeoutPolicy};
 use tenure_algorithms::detector::{heartbeat, phi_accrual};
 use tenure_core::{
-    Effects, Group, LocalTime, ProcessId, Protocol, TICKS_PER_UNIT, Timing, Verdict,
+    Effects, Group, LocalTime, PeerVerdict, ProcessId, Protocol, TICKS_PER_TIME_UNIT, Timing,
 };
 use tenure_sim::{Chance, CrashTrigger, Distribution, Random, Settings, Simulation, Workload};
 
@@ -15,7 +15,7 @@ use crate::common::runs::{crash, seeded};
 struct Witness {
     booted: LocalTime,
     /// Received reports: the time in units, the reported peer, and the verdict.
-    heard: Vec<(u64, ProcessId, Verdict)>,
+    heard: Vec<(u64, ProcessId, PeerVerdict)>,
 }
 
 impl Protocol for Witness {
@@ -36,8 +36,8 @@ impl Protocol for Witness {
 
     fn on_message(&mut self, _: ProcessId, (): (), _: &mut impl Effects<Self>) {}
 
-    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
-        let units = (fx.local_clock() - self.booted) / TICKS_PER_UNIT;
+    fn on_suspicion(&mut self, peer: ProcessId, verdict: PeerVerdict, fx: &mut impl Effects<Self>) {
+        let units = (fx.local_clock() - self.booted) / TICKS_PER_TIME_UNIT;
         self.heard.push((units, peer, verdict));
     }
 }
@@ -45,11 +45,12 @@ impl Protocol for Witness {
 impl Witness {
     fn suspects(&self, peer: ProcessId) -> bool {
         let last = self.heard.iter().rfind(|(_, of, _)| *of == peer);
-        last.is_some_and(|(_, _, verdict)| *verdict == Verdict::Suspect)
+        last.is_some_and(|(_, _, verdict)| *verdict == PeerVerdict::Suspect)
     }
 
     fn suspicions(&self) -> impl Iterator<Item = u64> + '_ {
-        let suspicions = self.heard.iter().filter(|(_, _, verdict)| *verdict == Verdict::Suspect);
+        let suspicions =
+            self.heard.iter().filter(|(_, _, verdict)| *verdict == PeerVerdict::Suspect);
         suspicions.map(|(units, ..)| *units)
     }
 }
@@ -58,7 +59,7 @@ impl Witness {
 /// it has received.
 fn run<C: TimeoutPolicy>(config: &C, mut settings: Settings, units: u64) -> Vec<Witness> {
     settings.detector = None;
-    settings.limits.until = Some(units * TICKS_PER_UNIT);
+    settings.limits.until = Some(units * TICKS_PER_TIME_UNIT);
     let config = with_detector::Config { detector: config.clone(), inner: () };
     let simulation =
         Simulation::<WithDetector<HeartbeatDetector<C>, Witness>>::new(config, settings);
@@ -67,7 +68,7 @@ fn run<C: TimeoutPolicy>(config: &C, mut settings: Settings, units: u64) -> Vec<
 }
 
 fn settings(size: u32, seed: u64) -> Settings {
-    let latency = Distribution::LogNormal { median: 10 * TICKS_PER_UNIT, sigma: 0.5 };
+    let latency = Distribution::LogNormal { median: 10 * TICKS_PER_TIME_UNIT, sigma: 0.5 };
     seeded(size, seed, Workload::default(), latency)
 }
 
@@ -77,7 +78,7 @@ fn complete<C: TimeoutPolicy>(config: &C) {
         let mut settings = settings(5, seed);
         settings.network.loss = Chance::with_probability(0.05);
         let doomed = &random.permutation(5)[..1 + random.below(4) as usize];
-        let mut time = || CrashTrigger::At(random.below(5_000) * TICKS_PER_UNIT);
+        let mut time = || CrashTrigger::At(random.below(5_000) * TICKS_PER_TIME_UNIT);
         settings.faults = doomed.iter().map(|it| crash(*it, time())).collect();
         for (place, witness) in run(config, settings, 15_000).iter().enumerate() {
             for peer in doomed.iter().filter(|_| !doomed.contains(&(place as u32))) {
@@ -103,8 +104,8 @@ fn mistakes(witnesses: &[Witness], after: u64) -> (usize, usize) {
 /// suspicions after the time `after`, in units.
 fn max_suspicions_of_peer(witnesses: &[Witness], after: u64) -> usize {
     let of = |witness: &Witness, of: ProcessId| {
-        let late = |it: &&(u64, ProcessId, Verdict)| it.0 >= after && it.1 == of;
-        witness.heard.iter().filter(late).filter(|it| it.2 == Verdict::Suspect).count()
+        let late = |it: &&(u64, ProcessId, PeerVerdict)| it.0 >= after && it.1 == of;
+        witness.heard.iter().filter(late).filter(|it| it.2 == PeerVerdict::Suspect).count()
     };
     let peers = 0..witnesses.len();
     let all = witnesses
@@ -123,8 +124,8 @@ fn mistakes_end_under_partial_synchrony() {
     for seed in 0..40 {
         let mut settings = settings(4, seed);
         settings.time.timing = Some(Timing::Partial);
-        settings.time.gst = 2_000 * TICKS_PER_UNIT;
-        settings.network.latency = Distribution::between_units(0, 300).into();
+        settings.time.gst = 2_000 * TICKS_PER_TIME_UNIT;
+        settings.network.latency = Distribution::between_time_units(0, 300).into();
         let phi = run(&phi_accrual::Config::default(), settings.clone(), 40_000);
         let beat = run(&heartbeat::Config::default(), settings, 40_000);
         assert!(
@@ -156,7 +157,7 @@ fn detection<C: TimeoutPolicy>(config: &C) -> f64 {
     let (mut sum, mut count) = (0, 0);
     for seed in 0..100 {
         let mut settings = settings(4, seed);
-        settings.faults = vec![crash(0, CrashTrigger::At(10_000 * TICKS_PER_UNIT))];
+        settings.faults = vec![crash(0, CrashTrigger::At(10_000 * TICKS_PER_TIME_UNIT))];
         for witness in &run(config, settings, 20_000)[1..] {
             let last = witness.heard.iter().rfind(|(_, of, _)| *of == ProcessId(0));
             let (units, ..) = last.expect("it crashed");

@@ -18,6 +18,6 @@ mod sessions;
 mod states;
 mod tolerant_locks;
 
-// This crate contains the compiled simulator for each type `SumMember::Sum`. The tests reuse the
-// compiled code.
+// This crate contains the compiled simulator for each type `SumTypeMember::Sum`. The tests reuse
+// the compiled code.
 use tenure_instances as _;

@@ -41,7 +41,7 @@ impl Protocol for Ticker {
 
     fn boot(group: Group, left: &u32, _: Option<()>, fx: &mut impl Effects<Self>) -> Self {
         if group.me() == P1 {
-            fx.set_timer((), Delay::units(1));
+            fx.set_timer((), Delay::time_units(1));
         }
         let (heard, fired, chosen) = (Vec::new(), Vec::new(), Vec::new());
         Ticker { group, left: *left, heard, fired, chosen }
@@ -62,12 +62,12 @@ impl Protocol for Ticker {
         fx.send(self.group.successor(), Message::Tick { number: self.left });
         self.left -= 1;
         if self.left > 0 {
-            fx.set_timer((), Delay::units(1));
+            fx.set_timer((), Delay::time_units(1));
         }
     }
 }
 
-fn ticks(ticks: u32, settings: Settings) -> (tenure_sim::Report, Vec<Ticker>) {
+fn ticks(ticks: u32, settings: Settings) -> (tenure_sim::RunReport, Vec<Ticker>) {
     Simulation::<Ticker>::new(ticks, settings).run_and_inspect().unwrap()
 }
 
@@ -112,15 +112,15 @@ fn steps_take_time_sequentially() {
     let run = |entries, hold| {
         let mut settings = Settings::new(3);
         settings.workload = Workload::locking(LockWorkload {
-            pattern: RequestPattern::Closed { think: Distribution::units(100) },
+            pattern: RequestPattern::Closed { think: Distribution::time_units(100) },
             entries: EntriesPerProcess::Listed(entries),
             hold,
         });
-        settings.time.step = Distribution::units(10);
+        settings.time.step = Distribution::time_units(10);
         Simulation::<Permission>::new(Rule::Stamps, settings).run().unwrap()
     };
     // Requesting takes a step, replying takes a step, and each message takes a unit.
-    let alone = run(vec![1], Distribution::units(1));
+    let alone = run(vec![1], Distribution::time_units(1));
     assert_eq!(alone.metrics.entry_delay.longest, 22_000_000);
     // With two concurrent requests, a process sends its second reply only after its first.
     let report = run(vec![1, 1], Distribution::ZERO);
@@ -147,8 +147,8 @@ fn messages_before_gst_arrive_late_but_bounded() {
 
 #[test]
 fn links_can_have_own_latency() {
-    let mut spans = vec![Distribution::units(1); 9];
-    spans[1] = Distribution::units(50);
+    let mut spans = vec![Distribution::time_units(1); 9];
+    spans[1] = Distribution::time_units(50);
     let mut settings = Settings { workload: Workload::elect_by([P1]), ..Settings::new(3) };
     settings.network.latency = Latency::Links(Arc::from(spans));
     let report =
@@ -173,11 +173,11 @@ fn open_arrivals_queue_up() {
         let mut settings = Settings::new(2);
         let pattern = RequestPattern::Open { every };
         let entries = EntriesPerProcess::Each(entries);
-        let hold = Distribution::units(5);
+        let hold = Distribution::time_units(5);
         settings.workload = Workload::locking(LockWorkload { pattern, entries, hold });
         Simulation::<Permission>::new(Rule::Stamps, settings).run().unwrap()
     };
-    let relaxed = run(Distribution::units(100), 20);
+    let relaxed = run(Distribution::time_units(100), 20);
     assert_eq!(relaxed.metrics.entry_count, 40);
     assert!(relaxed.finished_at_units() > 2000.0);
     let pressed = run(Distribution::exponential_units(1), 20);
@@ -249,7 +249,7 @@ fn rejects_invalid_settings_with_remedy() {
 #[test]
 fn measures_encoded_message_size() {
     let mut settings = Settings { workload: Workload::entries(1), ..Settings::new(2) };
-    settings.instrumentation.bytes = true;
+    settings.monitoring.bytes = true;
     let report = Simulation::<Permission>::new(Rule::Stamps, settings).run().unwrap();
     // Two requests of three bytes each (name, clock, process), and two replies of four bytes each.
     assert_eq!(report.metrics.bytes, 2 * 3 + 2 * 4);

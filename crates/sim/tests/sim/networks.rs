@@ -8,7 +8,7 @@ use tenure_core::monitors::LinksOnly;
 use tenure_core::tree::TreeShape;
 use tenure_core::{Graph, Property};
 use tenure_sim::{
-    Distribution, Judgement, NetworkGraph, NetworkLoad, Report, Settings, Simulation, Workload,
+    Distribution, Judgement, NetworkGraph, NetworkLoad, RunReport, Settings, Simulation, Workload,
 };
 
 use crate::by_service::simulate;
@@ -20,14 +20,14 @@ fn settings(size: u32) -> Settings {
 }
 
 /// Runs a lock over a network. The lock broadcasts its requests and collects replies.
-fn overlay(graph: Graph, latency: Distribution) -> Report {
+fn overlay(graph: Graph, latency: Distribution) -> RunReport {
     let mut settings = settings(graph.vertex_count());
-    settings.network.graph = Some(NetworkGraph::overlay(Arc::new(graph)).unwrap());
+    settings.network.graph = Some(NetworkGraph::underlay(Arc::new(graph)).unwrap());
     settings.network.latency = latency.into();
     Simulation::<Permission>::new(Rule::Stamps, settings).run().unwrap()
 }
 
-fn load(report: &Report) -> &NetworkLoad {
+fn load(report: &RunReport) -> &NetworkLoad {
     report.metrics.network.as_deref().expect("a network")
 }
 
@@ -40,8 +40,8 @@ fn overlay_of_broadcasts_loads_edges_by_distances() {
             .flat_map(|source| graph.distances_from(tenure_core::ProcessId(source)))
             .map(|distance| u64::from(distance.expect("a connected graph")))
             .sum();
-        let (diameter, edges) = (graph.diameter().unwrap(), graph.edge_count());
-        let report = overlay(graph, Distribution::units(1));
+        let (diameter, edges) = (graph.hop_diameter().unwrap(), graph.edge_count());
+        let report = overlay(graph, Distribution::time_units(1));
         let load = load(&report);
         assert_eq!(load.messages, report.metrics.sent);
         assert_eq!(report.metrics.sent, 6 * 2 * 5);
@@ -49,23 +49,23 @@ fn overlay_of_broadcasts_loads_edges_by_distances() {
         assert_eq!(load.hops, 2 * distances);
         assert_eq!(load.longest_path, diameter);
         assert_eq!(load.edges.iter().map(|edge| edge.messages).sum::<u64>(), load.hops);
-        assert!((load.mean_stress() - load.hops as f64 / edges as f64).abs() < 1e-9);
+        assert!((load.mean_messages_per_edge() - load.hops as f64 / edges as f64).abs() < 1e-9);
     }
 }
 
 #[test]
 fn star_carries_all_messages_over_its_hub() {
-    let report = overlay(Graph::star(5), Distribution::units(1));
+    let report = overlay(Graph::star(5), Distribution::time_units(1));
     // Each edge of the star carries all messages of one leaf: 4 requests and 4 replies in each
     // direction.
     let load = load(&report);
-    assert_eq!((load.max_stress(), load.mean_stress()), (16, 16.0));
-    assert_eq!(load.mean_stretch(), 64.0 / 40.0);
+    assert_eq!((load.max_messages_per_edge(), load.mean_messages_per_edge()), (16, 16.0));
+    assert_eq!(load.mean_hops(), 64.0 / 40.0);
 }
 
 #[test]
 fn longer_routes_take_longer() {
-    let entered = |graph| overlay(graph, Distribution::units(1)).metrics.entry_delay.longest;
+    let entered = |graph| overlay(graph, Distribution::time_units(1)).metrics.entry_delay.longest;
     let (complete, line) = (entered(Graph::complete(6)), entered(Graph::line(6)));
     let heavy = entered(Graph::line(6).with_distinct_weights(1));
     assert!(complete < line && line < heavy, "{complete}, {line}, {heavy}");
@@ -73,7 +73,8 @@ fn longer_routes_take_longer() {
 
 #[test]
 fn run_over_network_depends_on_seed_alone() {
-    let run = || overlay(Graph::random_connected(7, 300_000, 5), Distribution::between_units(1, 9));
+    let run =
+        || overlay(Graph::random_connected(7, 300_000, 5), Distribution::between_time_units(1, 9));
     assert_eq!(run(), run());
     assert!(run().failures().next().is_none());
 }
@@ -84,7 +85,7 @@ fn message_beside_edges_violates_topology() {
         let mut settings = settings(5);
         let graph = Arc::new(graph);
         settings.network.graph = Some(NetworkGraph::direct(Arc::clone(&graph)));
-        settings.instrumentation.allowed_links = Some(LinksOnly::in_graph(graph));
+        settings.monitoring.allowed_links = Some(LinksOnly::in_graph(graph));
         let config = raymond::Config::with_tree_shape(shape, 5);
         let report = simulate::<Raymond>(config, settings);
         let finding = report.finding(Property::Topology.name()).expect("a judgement").clone();
@@ -101,10 +102,10 @@ fn message_beside_edges_violates_topology() {
 #[test]
 fn parameters_check_their_graph() {
     let on = |graph: Graph, size| {
-        let plain = Parameters::plain(size);
+        let plain = Parameters::with_defaults(size);
         Parameters { graph: Some(Arc::new(graph)), ..plain }.graph().map_err(|it| it.to_string())
     };
-    assert_eq!(Parameters::plain(4).graph().unwrap(), Arc::new(Graph::ring(4)));
+    assert_eq!(Parameters::with_defaults(4).graph().unwrap(), Arc::new(Graph::ring(4)));
     assert_eq!(on(Graph::grid(2, 2), 4), Ok(Arc::new(Graph::grid(2, 2))));
     let message = "a graph of 4 vertices for 5 processes: expected 5";
     assert_eq!(on(Graph::grid(2, 2), 5), Err(message.to_owned()));

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::election::{
-    ChangRoberts, RepairedChangRoberts, chang_roberts, repaired_chang_roberts,
+    ChangRoberts, FaultTolerantChangRoberts, chang_roberts, repaired_chang_roberts,
 };
 use tenure_core::{ChannelOrder, ProcessId, Rank};
-use tenure_sim::{CrashTrigger, Distribution, Fault, Random, Report, Settings, Workload};
+use tenure_sim::{CrashTrigger, Distribution, Fault, Random, RunReport, Settings, Workload};
 
 use crate::by_service::simulate;
 use crate::common::runs::{assert_hold, crash, crash_and_recover, is_violated, kinds, seeded};
@@ -19,7 +19,8 @@ const SIZES: [u32; 3] = [5, 8, 16];
 fn any_ring(size: u32, seed: u64) -> (Settings, Random) {
     let mut random = Random::new(seed ^ 0x5eed);
     let ids = random.permutation(size);
-    let mut settings = seeded(size, seed, Workload::default(), Distribution::between_units(0, 7));
+    let mut settings =
+        seeded(size, seed, Workload::default(), Distribution::between_time_units(0, 7));
     settings.ranks = ids.iter().map(|id| Rank::from_id(id + 1)).collect();
     let first = random.below(u64::from(size)) as u32;
     let mut starts = |place: &u32| *place == first || random.below(3) == 0;
@@ -28,18 +29,18 @@ fn any_ring(size: u32, seed: u64) -> (Settings, Random) {
     (settings, random)
 }
 
-fn repaired(settings: Settings) -> Report {
+fn repaired(settings: Settings) -> RunReport {
     let config = repaired_chang_roberts::Config::with_ranks(Arc::clone(&settings.ranks));
-    simulate::<RepairedChangRoberts>(config, settings)
+    simulate::<FaultTolerantChangRoberts>(config, settings)
 }
 
-fn plain(settings: Settings) -> Report {
+fn plain(settings: Settings) -> RunReport {
     let config = chang_roberts::Config::with_ranks(Arc::clone(&settings.ranks), Variants::none());
     simulate::<ChangRoberts>(config, settings)
 }
 
 /// Asserts that a run has the properties of a correct election.
-fn holds(report: &Report, context: &str) {
+fn holds(report: &RunReport, context: &str) {
     assert_hold(report, &["agreement", "validity", "progress", "uniqueness"], context);
 }
 

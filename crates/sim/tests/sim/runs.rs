@@ -8,21 +8,21 @@ use crate::common::runs::{
     talkative, traced,
 };
 use crate::common::{Extrema, Highest, Permission, Ring, Rule};
-use tenure_algorithms::catalogue::{FromParameters, Parameters, SumMember};
+use tenure_algorithms::catalogue::{FromParameters, Parameters, SumTypeMember};
 use tenure_algorithms::election::{Bully, bully};
 use tenure_algorithms::mutex::{Central, Raymond, central, raymond};
 use tenure_core::tree::TreeShape;
-use tenure_core::{ChannelOrder, ProcessId, Property, Rank, TICKS_PER_UNIT};
+use tenure_core::{ChannelOrder, ProcessId, Property, Rank, TICKS_PER_TIME_UNIT};
 use tenure_sim::{
     CrashTrigger, Distribution, EndReason, EndlessWaitKind, Fault, GroupSizeCondition, Initiators,
-    Judgement, Latency, RecoveredState, Report, Settings, Simulation, Workload,
+    Judgement, Latency, RecoveredState, RunReport, Settings, Simulation, Workload,
 };
 use tenure_trace::{Record, RecordKind};
 
 const P1: ProcessId = ProcessId(0);
 const P2: ProcessId = ProcessId(1);
 
-fn permission(settings: Settings) -> Report {
+fn permission(settings: Settings) -> RunReport {
     let seed = settings.seed;
     let report = Simulation::<Permission>::new(Rule::Stamps, settings).run().unwrap();
     assert_eq!(report.seed, seed);
@@ -39,7 +39,8 @@ fn ring_of(ids: &[u32]) -> (Settings, tenure_sim::ProcessConfigs<u32>) {
 #[test]
 fn serves_all_requests_at_expected_cost() {
     for seed in 0..200 {
-        let settings = seeded(5, seed, Workload::entries(3), Distribution::between_units(1, 9));
+        let settings =
+            seeded(5, seed, Workload::entries(3), Distribution::between_time_units(1, 9));
         let report = permission(settings);
         assert_served(&report, &format!("seed {seed}"));
         assert_eq!(report.metrics.entry_count, 15, "seed {seed}");
@@ -68,12 +69,12 @@ fn detects_wrong_rule() {
     let settings = Settings { workload: Workload::entries(1), ..Settings::new(3) };
     let reply_always = Simulation::<Permission>::new(Rule::ReplyAlways, settings.clone());
     let report = reply_always.run().unwrap();
-    assert_eq!(report.judgement("mutual-exclusion"), Some(Judgement::Violated));
-    assert_eq!(report.judgement("starvation-freedom"), Some(Judgement::Holds));
+    assert_eq!(report.judgement_of("mutual-exclusion"), Some(Judgement::Violated));
+    assert_eq!(report.judgement_of("starvation-freedom"), Some(Judgement::Holds));
     let defer_always = Simulation::<Permission>::new(Rule::DeferAlways, settings).run().unwrap();
-    assert_eq!(defer_always.judgement("mutual-exclusion"), Some(Judgement::Holds));
-    assert_eq!(defer_always.judgement("starvation-freedom"), Some(Judgement::Violated));
-    assert_eq!(defer_always.judgement("deadlock-freedom"), Some(Judgement::Violated));
+    assert_eq!(defer_always.judgement_of("mutual-exclusion"), Some(Judgement::Holds));
+    assert_eq!(defer_always.judgement_of("starvation-freedom"), Some(Judgement::Violated));
+    assert_eq!(defer_always.judgement_of("deadlock-freedom"), Some(Judgement::Violated));
     assert_eq!(defer_always.ended, EndReason::Quiescent);
     assert_eq!(defer_always.blocked.len(), 3);
     assert_eq!(defer_always.endless_wait_kind, Some(EndlessWaitKind::Deadlock));
@@ -115,9 +116,9 @@ fn election_that_no_process_starts_blocks_none() {
         Simulation::<Extrema>::new(tenure_sim::ProcessConfigs::Each(vec![1, 2]), settings).run()
     };
     let absent = run(&[P2]).expect("the settings are valid");
-    assert_eq!((absent.judgement("progress"), absent.blocked), (Some(Judgement::Holds), vec![]));
+    assert_eq!((absent.judgement_of("progress"), absent.blocked), (Some(Judgement::Holds), vec![]));
     let alone = run(&[P1]).expect("the settings are valid");
-    assert_eq!(alone.judgement("progress"), Some(Judgement::Violated));
+    assert_eq!(alone.judgement_of("progress"), Some(Judgement::Violated));
 }
 
 #[test]
@@ -138,11 +139,11 @@ fn run_ends_although_token_circulates() {
 fn trace_ends_at_time_limit_only_if_all_are_served() {
     let ended = |until_units| {
         let mut settings = Settings { workload: Workload::entries(1), ..Settings::new(2) };
-        settings.limits.until = Some(until_units * TICKS_PER_UNIT);
+        settings.limits.until = Some(until_units * TICKS_PER_TIME_UNIT);
         let (report, trace) = traced(&Simulation::<Ring>::new((), settings));
         assert_eq!(report.ended, EndReason::TimeLimit);
         let last = parsed(&trace).records.last().map(|record| record.kind.clone());
-        (report.judgement("starvation-freedom"), last == Some(RecordKind::End))
+        (report.judgement_of("starvation-freedom"), last == Some(RecordKind::End))
     };
     assert_eq!(ended(1), (Some(Judgement::Incomplete), false));
     assert_eq!(ended(100), (Some(Judgement::Holds), true));
@@ -151,7 +152,7 @@ fn trace_ends_at_time_limit_only_if_all_are_served() {
 #[test]
 fn lost_token_blocks_all_waiters() {
     let mut settings = Settings { workload: Workload::entries(1), ..Settings::new(3) };
-    settings.network.loss = tenure_sim::Chance::at_most(1.0, 1);
+    settings.network.loss = tenure_sim::Chance::with_max_occurrences(1.0, 1);
     let report = Simulation::<Ring>::new((), settings).run().unwrap();
     assert_eq!(report.metrics.entry_count, 1);
     assert_eq!(report.blocked, [P2, ProcessId(2)]);
@@ -163,8 +164,8 @@ fn lost_token_blocks_all_waiters() {
 fn duplicated_token_violates_exclusion() {
     let violated = (0..50).filter(|seed| {
         let mut settings =
-            seeded(3, *seed, Workload::entries(3), Distribution::between_units(1, 5));
-        settings.network.duplication = tenure_sim::Chance::at_most(0.5, 1);
+            seeded(3, *seed, Workload::entries(3), Distribution::between_time_units(1, 5));
+        settings.network.duplication = tenure_sim::Chance::with_max_occurrences(0.5, 1);
         let report = Simulation::<Ring>::new((), settings).run().unwrap();
         is_violated(&report, "mutual-exclusion")
     });
@@ -242,17 +243,17 @@ fn automatic_recovery_is_not_counted_as_crash() {
 #[test]
 fn automatic_recovery_ends_only_its_own_crash() {
     let crash_at = |time| {
-        let when = CrashTrigger::At(time * TICKS_PER_UNIT);
-        crash_and_recover(1, when, 10 * TICKS_PER_UNIT)
+        let when = CrashTrigger::At(time * TICKS_PER_TIME_UNIT);
+        crash_and_recover(1, when, 10 * TICKS_PER_TIME_UNIT)
     };
     let memory = RecoveredState::Stable;
-    let recovery = Fault::Recover { process: P2, at: 15 * TICKS_PER_UNIT, memory };
+    let recovery = Fault::Recover { process: P2, at: 15 * TICKS_PER_TIME_UNIT, memory };
     let faults = vec![crash_at(10), recovery, crash_at(18)];
     let settings = Settings { workload: Workload::elect_by_all(), faults, ..Settings::new(3) };
     let (_, trace) = traced(&Simulation::<Highest>::new((), settings));
     let trace = parsed(&trace);
     let recovered = trace.records.iter().filter(|record| record.kind == RecordKind::Recover);
-    let times: Vec<_> = recovered.map(|record| record.time / TICKS_PER_UNIT).collect();
+    let times: Vec<_> = recovered.map(|record| record.time / TICKS_PER_TIME_UNIT).collect();
     assert_eq!(times, [15, 28]);
 }
 
@@ -280,12 +281,12 @@ fn warns_about_faults_that_never_occur() {
 fn trace_contains_groups_of_overlapping_partitions() {
     let partition = |side: u32, from, until: Option<u64>| Fault::Partition {
         side: vec![ProcessId(side)],
-        from: from * TICKS_PER_UNIT,
-        until: until.map(|until| until * TICKS_PER_UNIT),
+        from: from * TICKS_PER_TIME_UNIT,
+        until: until.map(|until| until * TICKS_PER_TIME_UNIT),
     };
     let faults = vec![partition(0, 1, Some(8)), partition(1, 3, Some(5))];
     let mut settings = Settings { workload: Workload::default(), faults, ..Settings::new(3) };
-    settings.limits.until = Some(9 * TICKS_PER_UNIT);
+    settings.limits.until = Some(9 * TICKS_PER_TIME_UNIT);
     let (_, trace) = traced(&Simulation::<Ring>::new((), settings));
     let groups = |record: &Record| match &record.kind {
         RecordKind::Partition(groups) => Some(groups.clone()),
@@ -304,13 +305,13 @@ fn partition_stops_messages_that_leave_while_it_lasts() {
     let dropped = |from, until: u64| {
         let partition = Fault::Partition {
             side: vec![P1],
-            from: from * TICKS_PER_UNIT,
-            until: Some(until * TICKS_PER_UNIT),
+            from: from * TICKS_PER_TIME_UNIT,
+            until: Some(until * TICKS_PER_TIME_UNIT),
         };
         let faults = vec![partition];
         let mut settings = Settings { workload: Workload::entries(1), faults, ..Settings::new(2) };
-        settings.time.step = Distribution::units(5);
-        settings.limits.until = Some(12 * TICKS_PER_UNIT);
+        settings.time.step = Distribution::time_units(5);
+        settings.limits.until = Some(12 * TICKS_PER_TIME_UNIT);
         permission(settings).metrics.dropped
     };
     assert_eq!(dropped(0, 3), 0, "both requests leave after the partition");
@@ -342,7 +343,7 @@ fn detector_reports_crashes_and_stable_state_survives() {
         Simulation::<Highest>::new((), settings).run_and_inspect().unwrap()
     };
     let (report, processes) = run(RecoveredState::Stable);
-    assert_eq!(report.judgement("validity"), Some(Judgement::Holds));
+    assert_eq!(report.judgement_of("validity"), Some(Judgement::Holds));
     assert_eq!(report.leaders, [ProcessId(2)]);
     assert_eq!(processes[0].terms, 3, "elected, suspected, trusted");
     assert_eq!(processes[2].terms, 2, "elected and recovered");
@@ -356,8 +357,8 @@ fn false_suspicion_creates_second_leader() {
     settings.faults =
         vec![Fault::Suspicion { observer: P1, peer: P2, from: 5_000_000, until: None }];
     let report = Simulation::<Highest>::new((), settings).run().unwrap();
-    assert_eq!(report.judgement("agreement"), Some(Judgement::Violated));
-    assert_eq!(report.judgement("one-leader-at-a-time"), Some(Judgement::Violated));
+    assert_eq!(report.judgement_of("agreement"), Some(Judgement::Violated));
+    assert_eq!(report.judgement_of("one-leader-at-a-time"), Some(Judgement::Violated));
 }
 
 /// Duplicates the messages of Raymond's algorithm at random. A copy of a request causes an
@@ -377,7 +378,7 @@ fn multiplying_messages_end_run() {
     assert_eq!(report.ended, EndReason::Flooded);
     let most = report.metrics.max_in_flight;
     assert!((1 << 16..1 << 18).contains(&most), "{most} messages were under way");
-    assert_eq!(report.judgement("starvation-freedom"), Some(Judgement::Incomplete));
+    assert_eq!(report.judgement_of("starvation-freedom"), Some(Judgement::Incomplete));
 }
 
 #[test]
@@ -385,9 +386,9 @@ fn application_causality_violates_only_wider_order() {
     let mut violated = [0, 0];
     for seed in 0..200 {
         let mut settings = Settings { seed, ..Settings::new(3) };
-        settings.workload = talkative(2, Distribution::between_units(0, 20));
-        settings.network.latency = Distribution::between_units(1, 9).into();
-        settings.instrumentation.order_check = GroupSizeCondition::Always;
+        settings.workload = talkative(2, Distribution::between_time_units(0, 20));
+        settings.network.latency = Distribution::between_time_units(1, 9).into();
+        settings.monitoring.order_check = GroupSizeCondition::Always;
         let report = Simulation::<Ring>::new((), settings).run().unwrap();
         violated[0] += u32::from(is_violated(&report, "order"));
         violated[1] += u32::from(is_violated(&report, "order-with-messages"));
@@ -398,38 +399,40 @@ fn application_causality_violates_only_wider_order() {
 #[test]
 fn distinguishes_starvation_from_deadlock() {
     // P2's request never arrives in this run; the others take turns meanwhile.
-    let mut spans = vec![Distribution::units(1); 9];
-    spans[3] = Distribution::units(1_000_000);
+    let mut spans = vec![Distribution::time_units(1); 9];
+    spans[3] = Distribution::time_units(1_000_000);
     let mut settings = Settings { workload: Workload::entries(1000), ..Settings::new(3) };
     settings.network.latency = Latency::Links(Arc::from(spans));
     settings.limits.until = Some(1_000_000_000);
-    settings.instrumentation.properties = Some(vec![Property::Bypass(Some(9))]);
+    settings.monitoring.properties = Some(vec![Property::Bypass(Some(9))]);
     let config = central::Config::default();
     let report = unchecked::<Central>(config, settings).run().unwrap();
     assert_eq!(
         (report.ended, report.endless_wait_kind),
         (EndReason::TimeLimit, Some(EndlessWaitKind::Starvation))
     );
-    assert_eq!(report.judgement("starvation-freedom"), Some(Judgement::Incomplete));
-    assert_eq!(report.judgement("bounded-bypass"), Some(Judgement::Violated));
+    assert_eq!(report.judgement_of("starvation-freedom"), Some(Judgement::Incomplete));
+    assert_eq!(report.judgement_of("bounded-bypass"), Some(Judgement::Violated));
     assert!(report.bypass_max >= 10, "{}", report.bypass_max);
 }
 
 #[test]
 fn coordinated_is_judged_as_lock_and_election() {
     // The configuration of `coordinated:bully` in the catalogue.
-    let parameters = Parameters { variants: vec!["greet".to_owned()], ..Parameters::plain(4) };
+    let parameters =
+        Parameters { variants: vec!["greet".to_owned()], ..Parameters::with_defaults(4) };
     let election: bully::Config = FromParameters::from_parameters(&parameters).unwrap();
     for seed in 0..50 {
-        let mut settings = seeded(4, seed, Workload::entries(5), Distribution::between_units(0, 1));
+        let mut settings =
+            seeded(4, seed, Workload::entries(5), Distribution::between_time_units(0, 1));
         settings.workload.initiators = Some(Initiators::All);
-        let config = Bully::sum_config(election.clone()).into();
+        let config = Bully::to_sum_type_config(election.clone()).into();
         let report = simulate::<CoordinatedMember<Bully>>(config, settings);
         assert_eq!(report.failures().next(), None, "seed {seed}");
         assert_eq!(report.metrics.entry_count, 20, "seed {seed}");
         assert_eq!(report.leaders, [ProcessId(3)], "seed {seed}");
         for property in ["mutual-exclusion", "starvation-freedom", "progress", "agreement"] {
-            assert!(report.judgement(property).is_some(), "{property}");
+            assert!(report.judgement_of(property).is_some(), "{property}");
         }
     }
 }
@@ -441,7 +444,7 @@ fn timestamped_replies_keep_request_order() {
             seeded(3, seed, Workload::entries(4), Distribution::exponential_units(3));
         settings.network.order = Some(ChannelOrder::Reordered);
         let report = permission(settings);
-        assert_eq!(report.judgement("order"), Some(Judgement::Holds), "seed {seed}");
+        assert_eq!(report.judgement_of("order"), Some(Judgement::Holds), "seed {seed}");
         assert!(report.bypass_max <= 2, "seed {seed}: {}", report.bypass_max);
     }
 }

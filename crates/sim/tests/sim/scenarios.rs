@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use tenure_core::{ProcessId, TICKS_PER_UNIT};
+use tenure_core::{ProcessId, TICKS_PER_TIME_UNIT};
 use tenure_sim::scenario::counter::{Atomicity, CounterRace};
-use tenure_sim::scenario::generals::{Config, simulate_attack, simulate_attack_with};
+use tenure_sim::scenario::generals::{
+    Config, simulate_coordinated_attack, simulate_coordinated_attack_with_settings,
+};
 use tenure_sim::{Chance, Distribution, Settings};
 
 /// Returns a race of two threads over a counter with the value 5. One thread increments the
@@ -68,22 +70,23 @@ const MAX: u64 = 10;
 /// ticks. The result is negative if the other army attacks first. The leading army waits for `wait`
 /// ticks.
 fn skew(wait: u64, latency: Distribution, seed: u64) -> i64 {
-    let attack = simulate_attack(Config { strengths: [3, 2], wait }, latency, seed).unwrap();
+    let attack =
+        simulate_coordinated_attack(Config { strengths: [3, 2], wait }, latency, seed).unwrap();
     assert_eq!(attack.leader, ProcessId(0));
     attack.skew.expect("messages are reliable")
 }
 
 fn ticks(units: u64) -> u64 {
-    units * TICKS_PER_UNIT
+    units * TICKS_PER_TIME_UNIT
 }
 
 /// Returns the longest time between the two attacks, in ticks. The longest time results from the
 /// minimum or the maximum message delay. Asserts that random delays never cause a longer time.
 fn worst(wait: u64) -> u64 {
-    let ends = [MIN, MAX].map(|end| skew(wait, Distribution::units(end), 0).unsigned_abs());
+    let ends = [MIN, MAX].map(|end| skew(wait, Distribution::time_units(end), 0).unsigned_abs());
     let worst = ends[0].max(ends[1]);
     for seed in 0..50 {
-        let between = skew(wait, Distribution::between_units(MIN, MAX), seed).unsigned_abs();
+        let between = skew(wait, Distribution::between_time_units(MIN, MAX), seed).unsigned_abs();
         assert!(between <= worst, "seed {seed}: {between} beyond {worst}");
     }
     worst
@@ -93,15 +96,19 @@ fn worst(wait: u64) -> u64 {
 fn waiting_for_minimum_delay_bounds_skew() {
     let wait = ticks(MIN);
     let range = ticks(MAX - MIN) as i64;
-    assert_eq!(skew(wait, Distribution::units(MIN), 0), 0);
-    assert_eq!(skew(wait, Distribution::units(MAX), 0), range);
+    assert_eq!(skew(wait, Distribution::time_units(MIN), 0), 0);
+    assert_eq!(skew(wait, Distribution::time_units(MAX), 0), range);
     for seed in 0..2000 {
-        let skew = skew(wait, Distribution::between_units(MIN, MAX), seed);
+        let skew = skew(wait, Distribution::between_time_units(MIN, MAX), seed);
         assert!((0..=range).contains(&skew), "seed {seed}: {skew}");
     }
     for (strengths, leader) in [([3, 2], 0), ([2, 2], 0), ([2, 3], 1)] {
-        let attack =
-            simulate_attack(Config { strengths, wait }, Distribution::units(MAX), 0).unwrap();
+        let attack = simulate_coordinated_attack(
+            Config { strengths, wait },
+            Distribution::time_units(MAX),
+            0,
+        )
+        .unwrap();
         assert_eq!((attack.leader, attack.skew), (ProcessId(leader), Some(range)));
     }
 }
@@ -111,10 +118,10 @@ fn waiting_for_mean_delay_halves_worst_skew() {
     let middle = ticks(MIN + MAX) / 2;
     assert_eq!(worst(ticks(MIN)), ticks(MAX - MIN));
     assert_eq!(worst(middle), ticks(MAX - MIN) / 2);
-    assert!(skew(middle, Distribution::units(MIN), 0) < 0, "either may be the first");
-    assert!(skew(middle, Distribution::units(MAX), 0) > 0, "either may be the first");
+    assert!(skew(middle, Distribution::time_units(MIN), 0) < 0, "either may be the first");
+    assert!(skew(middle, Distribution::time_units(MAX), 0) > 0, "either may be the first");
     for half_units in 0..=2 * MAX + 4 {
-        let wait = half_units * TICKS_PER_UNIT / 2;
+        let wait = half_units * TICKS_PER_TIME_UNIT / 2;
         assert!(worst(wait) >= worst(middle), "{wait}");
         assert_eq!(worst(wait) == worst(middle), wait == middle, "{wait}");
     }
@@ -124,7 +131,7 @@ fn waiting_for_mean_delay_halves_worst_skew() {
 fn unbounded_delay_gives_unbounded_skew() {
     for wait in [0, MIN, MAX, 1000] {
         for bound in [10, 1000, 100_000] {
-            let late = skew(ticks(wait), Distribution::units(wait + bound + 1), 0);
+            let late = skew(ticks(wait), Distribution::time_units(wait + bound + 1), 0);
             assert!(late > ticks(bound) as i64, "{wait}: {late} beyond {bound} units");
         }
     }
@@ -135,5 +142,5 @@ fn lost_message_leaves_army_alone() {
     let mut settings = Settings { beyond_assumptions: true, ..Settings::new(2) };
     settings.network.loss = Chance::with_probability(1.0);
     let config = Config { strengths: [1, 1], wait: ticks(MIN) };
-    assert_eq!(simulate_attack_with(config, settings).unwrap().skew, None);
+    assert_eq!(simulate_coordinated_attack_with_settings(config, settings).unwrap().skew, None);
 }

@@ -95,7 +95,7 @@ fn summary_is_same_for_any_threads() {
     };
     let alone = summary(1);
     assert_eq!(alone, summary(3));
-    let total = alone.figure("messages.total").unwrap();
+    let total = alone.measurement("messages.total").unwrap();
     assert_eq!(total.count(), 60);
     assert!(total.standard_deviation() > Some(0.0));
     let json = serde_json::to_value(&alone).unwrap();
@@ -205,7 +205,7 @@ fn formats_replay_command() {
                     --drift 0.0015 --crash 3@10 --recover 3@50.5 --partition 1,2@10..50 \
                     --seed 9 --beyond-assumptions";
     assert_eq!(replay_command("token-ring", &settings), expected);
-    assert_eq!(tenure_sim::settings_without_option(&settings), [""; 0]);
+    assert_eq!(tenure_sim::inexpressible_settings(&settings), [""; 0]);
 }
 
 #[test]
@@ -216,16 +216,16 @@ fn replay_command_contains_every_option() {
     let locking = LockWorkload {
         pattern,
         entries: EntriesPerProcess::Listed(vec![1, 9, 1]),
-        hold: Distribution::units(1),
+        hold: Distribution::time_units(1),
     };
     let background_traffic = BackgroundTraffic {
         send_chance: Chance::with_probability(0.5),
         triggers_request: true,
-        latency: Distribution::units(2),
+        latency: Distribution::time_units(2),
     };
     settings.workload = Workload::locking(locking).with_background_traffic(background_traffic);
-    let mut spans = vec![Distribution::units(2); 9];
-    spans[1] = Distribution::between_units(5, 9);
+    let mut spans = vec![Distribution::time_units(2); 9];
+    spans[1] = Distribution::between_time_units(5, 9);
     settings.network.latency = Latency::Links(spans.into());
     let forgetting = Some(AutomaticRecovery { downtime: 5_500_000, memory: RecoveredState::Lost });
     let inside = CrashTrigger::Inside { entry: 2, after: 500_000 };
@@ -240,9 +240,9 @@ fn replay_command_contains_every_option() {
                     --crash 2@message:4 --recover 2@50:forgetful --partition 1@10.. \
                     --recover 3@+5.5:forgetful --seed 1";
     assert_eq!(replay_command("central", &settings), expected);
-    assert_eq!(tenure_sim::settings_without_option(&settings), [""; 0]);
+    assert_eq!(tenure_sim::inexpressible_settings(&settings), [""; 0]);
     settings.faults.push(crash(2, inside));
-    assert_eq!(tenure_sim::settings_without_option(&settings).len(), 1);
+    assert_eq!(tenure_sim::inexpressible_settings(&settings).len(), 1);
 }
 
 /// A recovery at a given time is a fault of its own. It has an effect only if the process is down
@@ -287,6 +287,6 @@ fn long_run_reports_progress_and_stops() {
     let report = Simulation::<Ring>::new((), settings).run_with(controls).unwrap();
     assert_eq!(report.ended, EndReason::Stopped);
     assert!(report.metrics.events > 200_000 && report.metrics.sent > 50_000);
-    assert_eq!(report.judgement("starvation-freedom"), Some(Judgement::Incomplete));
+    assert_eq!(report.judgement_of("starvation-freedom"), Some(Judgement::Incomplete));
     assert!(reports > 10);
 }

@@ -7,25 +7,25 @@ use crate::common::runs::{
 use crate::common::{Permission, Rule};
 use tenure_algorithms::Variants;
 use tenure_algorithms::agreement::ChandyLamport;
-use tenure_algorithms::catalogue::SumMember;
-use tenure_algorithms::election::{Bully, Raft, bully, raft};
+use tenure_algorithms::catalogue::SumTypeMember;
+use tenure_algorithms::election::{Bully, RaftElection, bully, raft};
 use tenure_algorithms::mutex::{RicartAgrawala, SuzukiKasami, ricart_agrawala};
 use tenure_core::monitors::LinksOnly;
-use tenure_core::{ChannelOrder, Graph, ProcessId, TICKS_PER_UNIT};
+use tenure_core::{ChannelOrder, Graph, ProcessId, TICKS_PER_TIME_UNIT};
 use tenure_sim::{
     Chance, CrashTrigger, Distribution, EndReason, Fault, InteractiveStepError, Intervention,
-    InterventionError, Report, RequestPattern, RunControls, Settings, Simulation, Workload,
+    PlannedRunError, RequestPattern, RunControls, RunReport, Settings, Simulation, Workload,
 };
-use tenure_trace::{Action, RecordableProtocol, Schedule, TraceBuffer};
+use tenure_trace::{RecordableProtocol, Schedule, ScriptAction, TraceBuffer};
 
-fn action(words: &str) -> Action {
+fn action(words: &str) -> ScriptAction {
     words.parse().unwrap()
 }
 
 fn steered<P: RecordableProtocol>(
     simulation: &Simulation<P>,
     interventions: &[&str],
-) -> Result<(Report, String), InterventionError> {
+) -> Result<(RunReport, String), PlannedRunError> {
     let buffer = TraceBuffer::default();
     let steers: Vec<Intervention> =
         interventions.iter().map(|words| words.parse().unwrap()).collect();
@@ -37,7 +37,8 @@ fn steered<P: RecordableProtocol>(
 /// Returns settings of a lock with random delays, losses, duplicates, crashes, recoveries and
 /// partitions.
 fn locks(seed: u64) -> Settings {
-    let mut settings = seeded(4, seed, Workload::entries(3), Distribution::between_units(1, 5));
+    let mut settings =
+        seeded(4, seed, Workload::entries(3), Distribution::between_time_units(1, 5));
     settings.beyond_assumptions = true;
     match seed % 4 {
         0 => {
@@ -55,8 +56,8 @@ fn locks(seed: u64) -> Settings {
 }
 
 fn crash_and_cut() -> Vec<Fault> {
-    let (soon, later) = (4 * TICKS_PER_UNIT, 9 * TICKS_PER_UNIT);
-    let when = CrashTrigger::Inside { entry: 1, after: TICKS_PER_UNIT / 2 };
+    let (soon, later) = (4 * TICKS_PER_TIME_UNIT, 9 * TICKS_PER_TIME_UNIT);
+    let when = CrashTrigger::Inside { entry: 1, after: TICKS_PER_TIME_UNIT / 2 };
     vec![
         crash_and_recover(2, when, later),
         Fault::Partition { side: vec![ProcessId(0)], from: soon, until: Some(later) },
@@ -66,8 +67,8 @@ fn crash_and_cut() -> Vec<Fault> {
 fn elections(seed: u64) -> Settings {
     let mut settings = Settings { seed, workload: Workload::elect_by_all(), ..Settings::new(4) };
     settings.beyond_assumptions = true;
-    settings.faults = vec![crash(3, CrashTrigger::At(seed * TICKS_PER_UNIT / 3))];
-    settings.limits.until = seed.is_multiple_of(2).then_some(60 * TICKS_PER_UNIT);
+    settings.faults = vec![crash(3, CrashTrigger::At(seed * TICKS_PER_TIME_UNIT / 3))];
+    settings.limits.until = seed.is_multiple_of(2).then_some(60 * TICKS_PER_TIME_UNIT);
     settings
 }
 
@@ -75,7 +76,7 @@ fn elections(seed: u64) -> Settings {
 /// a run without pauses.
 fn assert_steps_equal_run<P>(config: P::Config, settings: Settings)
 where
-    P: SumMember<Sum: RecordableProtocol>,
+    P: SumTypeMember<Sum: RecordableProtocol>,
 {
     let seed = settings.seed;
     let simulation = simulation::<P>(config, settings);
@@ -84,7 +85,7 @@ where
     let mut session = simulation.interactive_run(stepped.clone()).unwrap();
     let mut unforeseen = 0;
     let ended = loop {
-        let next = session.next_step();
+        let next = session.describe_next_step();
         let (steps, records, now) = (session.step_count(), session.record_count(), session.now());
         match session.step() {
             Err(InteractiveStepError::Ended(ended)) => break ended,
@@ -98,13 +99,13 @@ where
         }
     };
     assert!(unforeseen <= 1 + session.step_count() as u32 / 2, "seed {seed}: steps do something");
-    assert_eq!(session.next_step(), None, "seed {seed}");
+    assert_eq!(session.describe_next_step(), None, "seed {seed}");
     assert_eq!(
         session.step(),
         Err(InteractiveStepError::Ended(ended)),
         "seed {seed}: an end is an end"
     );
-    assert_eq!(session.finish().unwrap(), expected, "seed {seed}");
+    assert_eq!(session.stop().unwrap(), expected, "seed {seed}");
     assert_eq!(text(&stepped), trace, "seed {seed}");
     assert_eq!(steered(&simulation, &[]).unwrap(), (expected, trace), "seed {seed}");
 }
@@ -114,8 +115,14 @@ fn stepped_session_equals_run() {
     for seed in 0..24 {
         assert_steps_equal_run::<RicartAgrawala>(ricart_agrawala::Config::default(), locks(seed));
         assert_steps_equal_run::<SuzukiKasami>((), locks(seed));
-        assert_steps_equal_run::<Bully>(bully::Config::plain(4, TICKS_PER_UNIT), elections(seed));
-        assert_steps_equal_run::<Raft>(raft::Config::plain(4, TICKS_PER_UNIT), elections(seed));
+        assert_steps_equal_run::<Bully>(
+            bully::Config::with_defaults(4, TICKS_PER_TIME_UNIT),
+            elections(seed),
+        );
+        assert_steps_equal_run::<RaftElection>(
+            raft::Config::with_defaults(4, TICKS_PER_TIME_UNIT),
+            elections(seed),
+        );
     }
 }
 
@@ -123,9 +130,12 @@ fn stepped_session_equals_run() {
 fn session_respects_run_limits() {
     for events in [1, 7, 40, 5000] {
         let mut settings = elections(3);
-        settings.limits.until = Some(2000 * TICKS_PER_UNIT);
+        settings.limits.until = Some(2000 * TICKS_PER_TIME_UNIT);
         settings.limits.events = Some(events);
-        assert_steps_equal_run::<Raft>(raft::Config::plain(4, TICKS_PER_UNIT), settings);
+        assert_steps_equal_run::<RaftElection>(
+            raft::Config::with_defaults(4, TICKS_PER_TIME_UNIT),
+            settings,
+        );
     }
 }
 
@@ -133,9 +143,12 @@ fn session_respects_run_limits() {
 fn reports_across_partition_are_steps() {
     for seed in 0..8 {
         let mut settings = elections(seed);
-        let (from, until) = (5 * TICKS_PER_UNIT, Some(50 * TICKS_PER_UNIT));
+        let (from, until) = (5 * TICKS_PER_TIME_UNIT, Some(50 * TICKS_PER_TIME_UNIT));
         settings.faults = vec![Fault::Partition { side: vec![ProcessId(0)], from, until }];
-        assert_steps_equal_run::<Bully>(bully::Config::plain(4, TICKS_PER_UNIT), settings);
+        assert_steps_equal_run::<Bully>(
+            bully::Config::with_defaults(4, TICKS_PER_TIME_UNIT),
+            settings,
+        );
     }
 }
 
@@ -168,7 +181,7 @@ fn intervention_takes_effect_immediately() {
     session.intervene(&action("lose p1→p2 request 2")).unwrap();
     session.intervene(&action("deliver p3→p1 request")).unwrap();
     assert_eq!((session.now(), session.step_count()), (0, 1), "no time passes");
-    let due = |session: &tenure_sim::InteractiveRun<'_, <RicartAgrawala as SumMember>::Sum>| {
+    let due = |session: &tenure_sim::InteractiveRun<'_, <RicartAgrawala as SumTypeMember>::Sum>| {
         let sent = session.in_flight();
         sent.iter().find(|sent| (sent.from, sent.to) == (ProcessId(1), ProcessId(2))).unwrap().due
     };
@@ -211,7 +224,7 @@ fn impossible_intervention_changes_nothing() {
     let unknown = session.intervene(&action("elect p1")).unwrap_err().to_string();
     assert!(unknown.starts_with("`elect p1` is not a command of this protocol"), "{unknown}");
     while session.step().is_ok() {}
-    let report = session.finish().unwrap();
+    let report = session.stop().unwrap();
     assert_eq!((report, text(&buffer)), traced(&simulation));
 }
 
@@ -226,7 +239,7 @@ fn delayed_message_keeps_fifo_order() {
         let simulation = simulation::<RicartAgrawala>(config, settings);
         let delay = format!("{moment} delay p1→p2 by 5");
         let ran = steered(&simulation, &[&delay]);
-        if let Err(InterventionError::Impossible(_)) = ran {
+        if let Err(PlannedRunError::Impossible(_)) = ran {
             continue;
         }
         let mut received = Vec::new();
@@ -246,14 +259,14 @@ fn delayed_message_keeps_fifo_order() {
 #[test]
 fn intervention_crashes_leader_without_planned_fault() {
     let settings = Settings { workload: Workload::elect_by_all(), ..Settings::new(4) };
-    let config = bully::Config::plain(4, TICKS_PER_UNIT);
+    let config = bully::Config::with_defaults(4, TICKS_PER_TIME_UNIT);
     let simulation = simulation::<Bully>(config, settings);
     let mut session = simulation.interactive_run(TraceBuffer::default()).unwrap();
     while session.step().is_ok() {}
     session.intervene(&action("crash p4")).unwrap();
-    assert!(session.next_step().is_some(), "the run continues");
+    assert!(session.describe_next_step().is_some(), "the run continues");
     while session.step().is_ok() {}
-    let report = session.finish().unwrap();
+    let report = session.stop().unwrap();
     assert_eq!((report.ended, report.leaders), (EndReason::Served, vec![ProcessId(2)]));
 }
 
@@ -294,18 +307,18 @@ fn schedule_can_be_left_at_any_step() {
     let simulation = three(1);
     let schedule = Schedule::from_trace(&parsed(&traced(&simulation).1)).unwrap();
     let followed = TraceBuffer::default();
-    simulation.follow(&schedule, followed.clone()).unwrap();
+    simulation.run_schedule(&schedule, followed.clone()).unwrap();
     for left_after in 0..=schedule.actions.len() {
         let walked = TraceBuffer::default();
         let mut session =
             simulation.interactive_run_of_schedule(&schedule, walked.clone()).unwrap();
         for _ in 0..left_after {
-            let next = session.next_step().expect("the schedule continues");
+            let next = session.describe_next_step().expect("the schedule continues");
             session.step().unwrap();
             assert_eq!(session.now(), next.time, "{}", next.description);
         }
         if left_after == schedule.actions.len() {
-            let _ = session.finish().unwrap();
+            let _ = session.stop().unwrap();
             let all: Vec<_> = text(&followed).lines().map(str::to_owned).collect();
             let walked: Vec<_> = text(&walked).lines().map(str::to_owned).collect();
             assert_eq!(walked[..], all[..walked.len()]);
@@ -314,7 +327,7 @@ fn schedule_can_be_left_at_any_step() {
         }
         session.intervene(&action("crash p3")).unwrap();
         while session.step().is_ok() {}
-        let report = session.finish().unwrap();
+        let report = session.stop().unwrap();
         assert_eq!(report.ended, EndReason::Quiescent, "left after {left_after}");
     }
 }
@@ -324,12 +337,12 @@ fn refuses_processes_outside_the_group() {
     let unknown = ProcessId(8);
     let follow = |down_at_start, actions| {
         let schedule = Schedule { size: 3, down_at_start, actions, cycle_length: 0 };
-        let followed = three(1).follow(&schedule, TraceBuffer::default());
+        let followed = three(1).run_schedule(&schedule, TraceBuffer::default());
         followed.map(drop).unwrap_err().to_string()
     };
     let message = "the list of crashed processes names P9, but the group is P1 to P3";
     assert_eq!(follow(vec![unknown], Vec::new()), message);
-    let tell = Action::Tell { from: ProcessId(0), to: unknown };
+    let tell = ScriptAction::Tell { from: ProcessId(0), to: unknown };
     assert!(follow(Vec::new(), vec![tell]).contains("tell p1→p9"));
     for words in ["enter p9", "fire p9 x", "suspect p1 p9", "recover p9", "delay p1→p9 by 5"] {
         assert!(follow(Vec::new(), vec![action(words)]).contains("p9"), "{words}");
@@ -342,9 +355,9 @@ fn refuses_processes_outside_the_group() {
     assert_eq!(commanded.unwrap_err().to_string(), message);
     let line = std::sync::Arc::new(Graph::line(2));
     let mut conflicting = settings.clone();
-    conflicting.instrumentation.conflicts = Some(line.clone());
+    conflicting.monitoring.conflicts = Some(line.clone());
     let mut linked = settings;
-    linked.instrumentation.allowed_links = Some(LinksOnly::in_graph(line));
+    linked.monitoring.allowed_links = Some(LinksOnly::in_graph(line));
     for (settings, graph) in [(conflicting, "conflicts"), (linked, "links")] {
         let error = Simulation::<Permission>::new(Rule::Stamps, settings).run().unwrap_err();
         let message = format!("the graph of {graph} has 2 vertices for 3 processes: add vertices");

@@ -11,7 +11,7 @@ use tenure_core::{Agreement, Algorithm, Election, Mutex, ProcessId, Rank};
 use tenure_sim::{Initiators, Settings, Simulation, Workload};
 
 use tenure_trace::state::debug_tree;
-use tenure_trace::{Record, RecordKind, RecordableProtocol, Subject};
+use tenure_trace::{Record, RecordKind, RecordSubject, RecordableProtocol};
 
 /// Visitor that runs one protocol of the catalogue and returns the trace of the run. If `states` is
 /// true, the trace contains the states of the processes.
@@ -62,7 +62,7 @@ impl Traced {
 fn run(name: &str, states: bool) -> Ran {
     let settings = Settings { seed: 7, ..Settings::new(3) };
     let ranks: Arc<[Rank]> = (1..=3).map(Rank::from_id).collect();
-    let parameters = Parameters { ranks, ..Parameters::plain(3) };
+    let parameters = Parameters { ranks, ..Parameters::with_defaults(3) };
     visit(name, &parameters, Traced { settings, states }).expect("a name of the catalogue")
 }
 
@@ -127,7 +127,7 @@ fn last_recorded_state_is_final_state() {
         let ran = run(&name, true);
         let records = records(&ran.trace);
         for (place, (text, tree)) in ran.last.iter().enumerate() {
-            let at = Subject::Process(ProcessId::from_index(place));
+            let at = RecordSubject::Process(ProcessId::from_index(place));
             let mut states = records.iter().rev().filter(|record| record.process == at);
             let last = states.find_map(|record| match &record.kind {
                 RecordKind::State(state) => Some(state),
@@ -143,7 +143,8 @@ fn records_state_only_when_changed() {
     for name in names() {
         let mut last = vec![None; 3];
         for record in records(&run(&name, true).trace) {
-            let (Subject::Process(at), RecordKind::State(state)) = (record.process, record.kind)
+            let (RecordSubject::Process(at), RecordKind::State(state)) =
+                (record.process, record.kind)
             else {
                 continue;
             };

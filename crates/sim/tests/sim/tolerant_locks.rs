@@ -1,12 +1,13 @@
 //! Comparisons over many seeds. Each lock that tolerates crashes is compared with the lock on which
 //! it is based.
 
-use tenure_algorithms::catalogue::SumMember;
+use tenure_algorithms::catalogue::SumTypeMember;
 use tenure_algorithms::mutex::{
-    NishioLiManning, RepairedRing, RicartAgrawala, SuzukiKasami, TokenRing, TolerantRicartAgrawala,
+    FaultTolerantRicartAgrawala, FaultTolerantTokenRing, NishioLiManning, RicartAgrawala,
+    SuzukiKasami, TokenRing,
 };
 use tenure_core::ProcessId;
-use tenure_sim::{CrashTrigger, Distribution, Fault, Random, Report, Settings};
+use tenure_sim::{CrashTrigger, Distribution, Fault, Random, RunReport, Settings};
 use tenure_trace::RecordableProtocol;
 
 use crate::by_service::simulate;
@@ -39,12 +40,14 @@ fn false_suspicions_of_one(size: u32, seed: u64) -> Vec<Fault> {
     others.map(|observer| Fault::Suspicion { observer, peer, from, until }).collect()
 }
 
-fn run<P: SumMember<Sum: RecordableProtocol, Config: Default>>(settings: Settings) -> Report {
+fn run<P: SumTypeMember<Sum: RecordableProtocol, Config: Default>>(
+    settings: Settings,
+) -> RunReport {
     simulate::<P>(P::Config::default(), settings)
 }
 
 /// Returns the number of runs in which a process waits forever. Runs have five or seven processes.
-fn blocked<P: SumMember<Sum: RecordableProtocol, Config: Default>>(seeds: u64) -> u64 {
+fn blocked<P: SumTypeMember<Sum: RecordableProtocol, Config: Default>>(seeds: u64) -> u64 {
     let one = |size, seed| {
         let mut settings = busy(size, 3, seed);
         settings.faults = all_but_one(size, seed);
@@ -56,7 +59,7 @@ fn blocked<P: SumMember<Sum: RecordableProtocol, Config: Default>>(seeds: u64) -
     (0..seeds).map(|seed| one(if seed % 2 == 0 { 5 } else { 7 }, seed)).sum()
 }
 
-fn survives_the_crash_of_all_but_one<P: SumMember<Sum: RecordableProtocol, Config: Default>>(
+fn survives_the_crash_of_all_but_one<P: SumTypeMember<Sum: RecordableProtocol, Config: Default>>(
     seeds: u64,
 ) {
     for size in [3, 5, 7] {
@@ -72,8 +75,8 @@ fn survives_the_crash_of_all_but_one<P: SumMember<Sum: RecordableProtocol, Confi
 
 #[test]
 fn tolerant_locks_survive_all_but_one_crash() {
-    survives_the_crash_of_all_but_one::<RepairedRing>(100);
-    survives_the_crash_of_all_but_one::<TolerantRicartAgrawala>(1000);
+    survives_the_crash_of_all_but_one::<FaultTolerantTokenRing>(100);
+    survives_the_crash_of_all_but_one::<FaultTolerantRicartAgrawala>(1000);
     survives_the_crash_of_all_but_one::<NishioLiManning>(1000);
 }
 
@@ -88,8 +91,8 @@ fn plain_locks_block_after_same_crashes() {
 /// with five and seven processes, for each seed.
 fn assert_same_cost<P, Q>()
 where
-    P: SumMember<Sum: RecordableProtocol, Config: Default>,
-    Q: SumMember<Sum: RecordableProtocol, Config: Default>,
+    P: SumTypeMember<Sum: RecordableProtocol, Config: Default>,
+    Q: SumTypeMember<Sum: RecordableProtocol, Config: Default>,
 {
     for size in [5, 7] {
         for seed in 0..100 {
@@ -108,18 +111,19 @@ where
 
 #[test]
 fn tolerant_locks_cost_same_without_crash() {
-    assert_same_cost::<TolerantRicartAgrawala, RicartAgrawala>();
+    assert_same_cost::<FaultTolerantRicartAgrawala, RicartAgrawala>();
     assert_same_cost::<NishioLiManning, SuzukiKasami>();
-    assert_same_cost::<RepairedRing, TokenRing>();
+    assert_same_cost::<FaultTolerantTokenRing, TokenRing>();
 }
 
 /// Simulates 500 runs with a false suspicion. Returns the number of runs in which two processes are
 /// inside the critical section at the same time.
-fn count_runs_with_two_inside<P: SumMember<Sum: RecordableProtocol, Config: Default>>() -> usize {
+fn count_runs_with_two_inside<P: SumTypeMember<Sum: RecordableProtocol, Config: Default>>() -> usize
+{
     let one = |seed: &u64| {
         let mut settings = busy(5, 3, *seed);
         // A hold takes longer than an inquiry to all processes.
-        settings.workload.locking.as_mut().expect("they lock").hold = Distribution::units(12);
+        settings.workload.locking.as_mut().expect("they lock").hold = Distribution::time_units(12);
         settings.faults = false_suspicions_of_one(5, *seed);
         settings.beyond_assumptions = true;
         let report = run::<P>(settings);
@@ -133,7 +137,7 @@ fn count_runs_with_two_inside<P: SumMember<Sum: RecordableProtocol, Config: Defa
 #[test]
 fn false_suspicion_can_admit_two_but_blocks_none() {
     for found in [
-        count_runs_with_two_inside::<TolerantRicartAgrawala>(),
+        count_runs_with_two_inside::<FaultTolerantRicartAgrawala>(),
         count_runs_with_two_inside::<NishioLiManning>(),
     ] {
         assert!((1..500).contains(&found), "{found} of 500");

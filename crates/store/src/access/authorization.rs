@@ -3,7 +3,7 @@
 //! every check succeeds.
 
 use crate::access::coverage::{covers_keys, covers_span};
-use crate::access::{AccessChange, AccessControl, Permission, Principal, ROOT, User};
+use crate::access::{AccessChange, AccessControl, Permission, Principal, ROOT_NAME, User};
 use crate::claim::claim_key;
 use crate::command::{Command, Delete, Put, Txn, TxnOperation};
 use crate::error::Error;
@@ -24,7 +24,7 @@ impl AccessControl {
         match self.authenticated_user(principal)? {
             None => Ok(()),
             Some(name) => {
-                let is_root = self.users.get(name).is_some_and(|it| it.roles.contains(ROOT));
+                let is_root = self.users.get(name).is_some_and(|it| it.roles.contains(ROOT_NAME));
                 is_root.then_some(()).ok_or(Error::PermissionDenied)
             }
         }
@@ -80,7 +80,7 @@ impl AccessControl {
     ) -> Result<(), Error> {
         let Some(name) = self.authenticated_user(principal)? else { return Ok(()) };
         let user = self.users.get(name).ok_or(Error::PermissionDenied)?;
-        let may = user.roles.contains(ROOT) || has(user);
+        let may = user.roles.contains(ROOT_NAME) || has(user);
         may.then_some(()).ok_or(Error::PermissionDenied)
     }
 
@@ -144,7 +144,11 @@ impl Store {
     /// # Errors
     ///
     /// [`Error::UserEmpty`] or [`Error::PermissionDenied`].
-    pub fn authorize_lease_keys(&self, principal: &Principal, lease: LeaseId) -> Result<(), Error> {
+    pub fn authorize_lease_key_list(
+        &self,
+        principal: &Principal,
+        lease: LeaseId,
+    ) -> Result<(), Error> {
         self.access.authorize(principal, |user| {
             let spans = self.access.granted_spans(user, Permission::Read);
             self.lease(lease).is_none_or(|lease| covers_keys(&spans, &lease.keys))
@@ -208,7 +212,7 @@ impl Store {
             Command::Grant { .. } => Ok(()),
             Command::Revoke { lease } => self.authorize_lease_end(principal, *lease),
             Command::Expire { .. } | Command::Checkpoint { .. } => Err(Error::PermissionDenied),
-            Command::Enqueue(it) => {
+            Command::AcquireLock(it) => {
                 let claim = KeySpan::single(claim_key(&it.name, it.lease, it.mode));
                 access.authorize_write(principal, &claim)?;
                 access

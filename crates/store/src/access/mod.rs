@@ -13,7 +13,7 @@ use crate::span::KeySpan;
 
 /// Name of the root role, which has all permissions. Also the name of the root user, who must have
 /// this role while authentication is enabled.
-pub const ROOT: &str = "root";
+pub const ROOT_NAME: &str = "root";
 
 /// Users and roles. Authentication may be enabled or disabled. This state is a part of the store,
 /// so that all members make the same decisions.
@@ -88,7 +88,7 @@ pub enum AccessChange {
     },
     /// Deletes a user. The root user cannot be deleted while authentication is enabled.
     DeleteUser {
-        /// Name of the user.
+        /// Name of the user to delete. The change is rejected if no user has this name.
         name: String,
     },
     /// Changes the password of a user, which invalidates the tokens of this user. A user without a
@@ -99,7 +99,7 @@ pub enum AccessChange {
         /// Hash of the new password, as in [`User::password`].
         password: Bytes,
     },
-    /// Grants a role to a user. The role must exist, unless it is [`ROOT`].
+    /// Grants a role to a user. The role must exist, unless it is [`ROOT_NAME`].
     GrantRole {
         /// Name of the user.
         user: String,
@@ -201,7 +201,7 @@ impl AccessControl {
                 self.users.insert(name, User { password, ..User::default() });
             }
             AccessChange::DeleteUser { name } => {
-                self.protect_root(name == ROOT)?;
+                self.protect_root(name == ROOT_NAME)?;
                 self.users.remove(&name).map(drop).ok_or(Error::UserNotFound)?;
             }
             AccessChange::ChangePassword { name, password } => {
@@ -211,12 +211,12 @@ impl AccessControl {
                 }
             }
             AccessChange::GrantRole { user, role } => {
-                let is_there = role == ROOT || self.roles.contains_key(&role);
+                let is_there = role == ROOT_NAME || self.roles.contains_key(&role);
                 let user = self.user_mut(&user)?;
                 is_there.then(|| user.roles.insert(role)).ok_or(Error::RoleNotFound)?;
             }
             AccessChange::RevokeRole { user, role } => {
-                self.protect_root(user == ROOT && role == ROOT)?;
+                self.protect_root(user == ROOT_NAME && role == ROOT_NAME)?;
                 let had = self.user_mut(&user)?.roles.remove(&role);
                 had.then_some(()).ok_or(Error::RoleNotGranted)?;
             }
@@ -226,7 +226,7 @@ impl AccessControl {
             }
             AccessChange::AddRole { name } => drop(self.roles.insert(name, BTreeMap::new())),
             AccessChange::DeleteRole { name } => {
-                self.protect_root(name == ROOT)?;
+                self.protect_root(name == ROOT_NAME)?;
                 self.roles.remove(&name).map(drop).ok_or(Error::RoleNotFound)?;
                 for user in self.users.values_mut() {
                     user.roles.remove(&name);
@@ -248,8 +248,8 @@ impl AccessControl {
     /// Enables authentication. Requires the root user with the root role, so that authentication
     /// can be disabled again.
     fn enable(&mut self, secret: Bytes) -> Result<(), Error> {
-        let root = self.users.get(ROOT).ok_or(Error::RootUserMissing)?;
-        root.roles.contains(ROOT).then_some(()).ok_or(Error::RootRoleMissing)?;
+        let root = self.users.get(ROOT_NAME).ok_or(Error::RootUserMissing)?;
+        root.roles.contains(ROOT_NAME).then_some(()).ok_or(Error::RootRoleMissing)?;
         if !self.is_enabled() {
             self.secret = secret;
         }

@@ -2,7 +2,7 @@
 //! affects only the later entries of the log.
 
 use tenure_store::{
-    AccessChange, Bytes, Command, CommandResult, Delete, Enqueue, Error, KeySpan, LockMode,
+    AccessChange, AcquireLock, Bytes, Command, CommandResult, Delete, Error, KeySpan, LockMode,
     Permission, Principal, Put, RangeRead, Txn, TxnOperation,
 };
 
@@ -56,7 +56,7 @@ fn missing_permission_changes_nothing() {
     let delete = Delete { span: KeySpan::prefix("a"), prev_kv: false };
     assert_eq!(log.apply_as(&bob, Command::Delete(delete)).result, Err(Error::PermissionDenied));
     // All branches of a transaction are checked.
-    let failure = vec![TxnOperation::Range(RangeRead::of(KeySpan::single("a/1")))];
+    let failure = vec![TxnOperation::Range(RangeRead::at_current_revision(KeySpan::single("a/1")))];
     let txn = Txn { compare: vec![], success: vec![TxnOperation::Put(put("a/1"))], failure };
     assert_eq!(log.apply_as(&bob, Command::Txn(txn)).result, Err(Error::PermissionDenied));
     let access = Command::Access(AccessChange::Disable);
@@ -123,8 +123,8 @@ fn enqueue_requires_read_and_write_permission() {
         let (mut log, bob) = Log::with(permission);
         assert!(log.apply_as(&bob, Command::Grant { lease: 7, ttl: 10 }).result.is_ok());
         let (mode, value) = (LockMode::Exclusive, Bytes::default());
-        let enqueue = Enqueue { name: name.into(), lease: 7, mode, value };
-        let answer = log.apply_as(&bob, Command::Enqueue(enqueue)).result;
+        let enqueue = AcquireLock { name: name.into(), lease: 7, mode, value };
+        let answer = log.apply_as(&bob, Command::AcquireLock(enqueue)).result;
         assert_eq!(answer.is_ok(), may, "{permission:?} {name}: {answer:?}");
     }
 }
@@ -160,12 +160,12 @@ fn attaching_a_key_requires_permission_to_end_the_lease() {
         let write = |put| Txn { success: vec![TxnOperation::Put(put)], ..Txn::default() };
         let nested = Txn { failure: vec![TxnOperation::Txn(write(put.clone()))], ..Txn::default() };
         let (mode, value) = (LockMode::Exclusive, Bytes::default());
-        let enqueue = Enqueue { name: "a/lock".into(), lease, mode, value };
+        let enqueue = AcquireLock { name: "a/lock".into(), lease, mode, value };
         [
             Command::Txn(write(put.clone())),
             Command::Txn(nested),
             Command::Put(put),
-            Command::Enqueue(enqueue),
+            Command::AcquireLock(enqueue),
         ]
     };
     for command in writes(7) {

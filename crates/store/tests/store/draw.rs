@@ -1,9 +1,9 @@
 //! Generator of commands from arbitrary bytes.
 
 use tenure_store::{
-    Bytes, Command, Compare, CompareRelation, ComparedAttribute, Delete, Enqueue, KeySpan,
-    LeaseCheckpoint, LeaseExpiry, LockMode, LogPosition, Put, RangeRead, SortOrder, SortTarget,
-    Txn, TxnOperation,
+    AcquireLock, Bytes, Command, Compare, CompareRelation, ComparedAttribute, Delete, ExpiredLease,
+    KeySpan, LeaseCheckpoint, LockMode, LogPosition, Put, RangeRead, SortOrder, SortTarget, Txn,
+    TxnOperation,
 };
 
 pub(crate) struct Draw<'a>(pub(crate) &'a [u8]);
@@ -83,7 +83,7 @@ impl Draw<'_> {
             SortTarget::Value,
         ];
         let order = [SortOrder::None, SortOrder::Ascend, SortOrder::Descend];
-        let mut range = RangeRead::of(self.span());
+        let mut range = RangeRead::at_current_revision(self.span());
         range.limit = self.below(4).into();
         range.revision = if self.chance(3) { self.revision(now) } else { 0 };
         (range.order, range.target) = (self.of(&order), self.of(&target));
@@ -159,11 +159,11 @@ impl Draw<'_> {
             15 | 16 => {
                 let expiry = |draw: &mut Self| {
                     let lease = draw.lease();
-                    LeaseExpiry { lease, renewal_index: before(draw) }
+                    ExpiredLease { lease, renewal_index: before(draw) }
                 };
                 Command::Expire { term: term(self), leases: vec![expiry(self), expiry(self)] }
             }
-            _ => Command::Enqueue(Enqueue {
+            _ => Command::AcquireLock(AcquireLock {
                 name: self.of(&["a", "a", "a", "b", "a/b", ""]).into(),
                 lease: self.lease(),
                 mode: self.of(&modes),

@@ -1,8 +1,8 @@
 //! Queues of locks: which claims hold a lock, and which locks a change grants.
 
 use tenure_store::{
-    ApplyOutcome, Command, CommandResult, Delete, Enqueue, Error, KeySpan, LeaseChange,
-    LeaseCheckpoint, LeaseExpiry, LockMode, Put, RangeRead, SortOrder, SortTarget, Txn,
+    AcquireLock, ApplyOutcome, Command, CommandResult, Delete, Error, ExpiredLease, KeySpan,
+    LeaseChange, LeaseCheckpoint, LockMode, Put, RangeRead, SortOrder, SortTarget, Txn,
     TxnOperation,
 };
 
@@ -16,7 +16,7 @@ impl Log {
 
     fn enqueue(&mut self, name: &str, lease: u64, mode: LockMode) -> (ApplyOutcome, bool) {
         let (name, value) = (name.into(), b"".into());
-        let outcome = self.apply(Command::Enqueue(Enqueue { name, lease, mode, value }));
+        let outcome = self.apply(Command::AcquireLock(AcquireLock { name, lease, mode, value }));
         let Ok(CommandResult::Enqueued { holds_lock: inside, .. }) = outcome.result else {
             panic!("{:?}", outcome.result)
         };
@@ -103,7 +103,12 @@ fn keys_of_one_revision_are_ordered_by_name() {
         (SortOrder::Descend, 2, &["a/x", "a/y"]),
     ] {
         let (span, target) = (KeySpan::prefix("a/"), SortTarget::Create);
-        let found = log.store.range(&RangeRead { order, target, limit, ..RangeRead::of(span) });
+        let found = log.store.range(&RangeRead {
+            order,
+            target,
+            limit,
+            ..RangeRead::at_current_revision(span)
+        });
         let found = found.expect("the revision is known");
         let read: Vec<_> = found.kvs.iter().map(|kv| kv.key.to_string()).collect();
         assert_eq!(read, keys, "{order:?}");
@@ -121,10 +126,10 @@ fn expiry_fails_after_renewal_or_change_of_leader() {
     assert_eq!(renewal_index(&log), 3, "enqueueing renews the lease");
     let spared = |renewal_index| LeaseChange::ExpiryRejected { lease: 1, term: 1, renewal_index };
     let early =
-        Command::Expire { term: 1, leases: vec![LeaseExpiry { lease: 1, renewal_index: 2 }] };
+        Command::Expire { term: 1, leases: vec![ExpiredLease { lease: 1, renewal_index: 2 }] };
     assert_eq!(log.apply(early).lease_changes, vec![spared(2)]);
     let expire =
-        Command::Expire { term: 1, leases: vec![LeaseExpiry { lease: 1, renewal_index: 3 }] };
+        Command::Expire { term: 1, leases: vec![ExpiredLease { lease: 1, renewal_index: 3 }] };
     log.at.term = 2;
     assert_eq!(
         log.apply(expire.clone()).lease_changes,

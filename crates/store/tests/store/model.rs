@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tenure_session::AccessMode;
 use tenure_store::{
-    Bytes, Command, CommandResult, Delete, DeleteResult, Enqueue, Error, EventKind, KeySpan,
-    KeyValue, LeaseChange, LeaseCheckpoint, LeaseExpiry, LockMode, LogPosition, Put, PutResult,
-    RangeRead, RangeResult, SortOrder, SortTarget, Txn, TxnOperation, TxnOperationResult,
-    TxnResult, claim_key,
+    AcquireLock, Bytes, Command, CommandResult, Delete, DeleteResult, Error, EventKind,
+    ExpiredLease, KeySpan, KeyValue, LeaseChange, LeaseCheckpoint, LockMode, LogPosition, Put,
+    PutResult, RangeRead, RangeResult, SortOrder, SortTarget, Txn, TxnOperation,
+    TxnOperationResult, TxnResult, claim_key,
 };
 
 use super::comparison::holds;
@@ -196,13 +196,13 @@ impl Model {
                 }
                 Ok(CommandResult::Checkpointed)
             }
-            Command::Enqueue(enqueue) => self.enqueue(enqueue, step),
+            Command::AcquireLock(enqueue) => self.enqueue(enqueue, step),
         }
     }
 
-    fn expire(&mut self, term: u64, leases: &[LeaseExpiry], step: &mut Step) -> u64 {
+    fn expire(&mut self, term: u64, leases: &[ExpiredLease], step: &mut Step) -> u64 {
         let mut ended = 0;
-        for &LeaseExpiry { lease, renewal_index } in leases {
+        for &ExpiredLease { lease, renewal_index } in leases {
             let Some(known) = self.leases.get(&lease) else { continue };
             let fresh = known.renewal_index > renewal_index && !self.has(Mistake::RenewalIgnored);
             if term != step.at.term || fresh {
@@ -215,7 +215,7 @@ impl Model {
         ended
     }
 
-    fn enqueue(&mut self, enqueue: &Enqueue, step: &mut Step) -> Result<CommandResult, Error> {
+    fn enqueue(&mut self, enqueue: &AcquireLock, step: &mut Step) -> Result<CommandResult, Error> {
         let lease = enqueue.lease;
         let ttl = self.leases.get(&lease).ok_or(Error::LeaseNotFound)?.ttl;
         self.note(lease, ttl, step);

@@ -6,8 +6,8 @@ use proptest::collection::vec;
 use proptest::prelude::{ProptestConfig, any};
 use proptest::test_runner::{TestError, TestRunner};
 use tenure_store::{
-    ApplyOutcome, Bytes, Claim, Command, CommandResult, Event, HistoryCompacted, KeySpan,
-    LeaseChange, LogPosition, PendingRead, RangeRead, RangeResult, Store, StoreLimits, WatchFilter,
+    ApplyOutcome, Bytes, Claim, CollectedRead, Command, CommandResult, Event, HistoryCompacted,
+    KeySpan, LeaseChange, LogPosition, RangeRead, RangeResult, Store, StoreLimits, WatchFilter,
 };
 
 use crate::draw::Draw;
@@ -23,7 +23,7 @@ fn compare_with_model(bytes: &[u8], mistake: Option<Mistake>) -> Result<(), Stri
     let mut draw = Draw(bytes);
     let (mut store, mut model) = (Store::new(limits()), Model::new(mistake));
     let mut at = LogPosition { index: 0, term: 1 };
-    let mut pending: Option<(PendingRead, RangeResult)> = None;
+    let mut pending: Option<(CollectedRead, RangeResult)> = None;
     while !draw.is_empty() {
         at.index += 1;
         at.term += u64::from(draw.below(20) == 1);
@@ -32,7 +32,7 @@ fn compare_with_model(bytes: &[u8], mistake: Option<Mistake>) -> Result<(), Stri
         let (answer, changes_made) = model.apply(at, &command);
         let read = match &command {
             Command::Txn(txn) if txn.is_read_only() => {
-                Some(store.collect_txn(txn).map(CommandResult::Txn))
+                Some(store.collect_read_only_txn(txn).map(CommandResult::Txn))
             }
             _ => None,
         };
@@ -53,7 +53,7 @@ fn compare_with_model(bytes: &[u8], mistake: Option<Mistake>) -> Result<(), Stri
         pending = store.collect_range(&range).ok().zip(model.range(&range).ok());
     }
     let keys: Keys = store
-        .range(&RangeRead::of(KeySpan::all()))
+        .range(&RangeRead::at_current_revision(KeySpan::all()))
         .map_err(|error| error.to_string())?
         .kvs
         .iter()
@@ -64,7 +64,7 @@ fn compare_with_model(bytes: &[u8], mistake: Option<Mistake>) -> Result<(), Stri
     #[cfg(feature = "snapshot")]
     expect_equal(
         "the decoded snapshot",
-        &Store::decode(&store.snapshot().encode()),
+        &Store::decode_snapshot(&store.snapshot().encode()),
         &Ok(store.clone()),
         String::new,
     )?;

@@ -1,7 +1,7 @@
 //! Size of a store, and rejection of commands at its quota.
 
 use tenure_store::{
-    Alarm, AlarmChange, Command, CommandResult, Delete, Enqueue, Error, KeySpan, LockMode,
+    AcquireLock, Alarm, AlarmChange, Command, CommandResult, Delete, Error, KeySpan, LockMode,
     MAX_NAME_SLASHES, Put, Txn, TxnOperation,
 };
 
@@ -29,7 +29,7 @@ fn delete(span: KeySpan) -> Command {
 
 fn enqueue(lease: u64) -> Command {
     let (name, value) = ("lock".into(), "".into());
-    Command::Enqueue(Enqueue { name, lease, mode: LockMode::Exclusive, value })
+    Command::AcquireLock(AcquireLock { name, lease, mode: LockMode::Exclusive, value })
 }
 
 fn txn(success: Vec<TxnOperation>, failure: Vec<TxnOperation>) -> Command {
@@ -76,7 +76,7 @@ fn full_store_rejects_additions_and_accepts_removals() {
     ] {
         assert_eq!(log.result(removes.clone()).err(), None, "{removes:?}");
     }
-    assert_eq!((log.store.len(), log.store.quota_size()), (0, 0));
+    assert_eq!((log.store.len(), log.store.quota_usage()), (0, 0));
     // The alarm stays active until an operator clears it, even if the store becomes smaller.
     assert_eq!(log.result(put("a", "", 0)), Err(Error::NoSpace));
     assert!(!log.alarm(8, false), "the alarm of another member");
@@ -116,15 +116,15 @@ fn added_bytes_bound_the_growth_of_the_store() {
         delete(KeySpan::all()),
         Command::Revoke { lease: 1 },
     ] {
-        let before = log.store.quota_size();
+        let before = log.store.quota_usage();
         log.apply(command.clone());
-        let size = log.store.quota_size();
+        let size = log.store.quota_usage();
         assert!(
             size <= before + command.estimated_growth(),
             "{command:?}: from {before} to {size}"
         );
     }
-    assert_eq!(log.store.quota_size(), 0);
+    assert_eq!(log.store.quota_usage(), 0);
 }
 
 /// A key is in the queue of each claimed name before one of its slashes.
@@ -140,11 +140,11 @@ fn nested_claims_add_few_queue_entries_each() {
     assert!((KEYS..=KEYS * (MAX_NAME_SLASHES + 1)).contains(&entries), "{entries}");
     assert_eq!(log.store.queues().count(), MAX_NAME_SLASHES + 1);
     // A map takes about 75 bytes for an entry.
-    assert!(log.store.quota_size() > entries * 75);
+    assert!(log.store.quota_usage() > entries * 75);
     for (slashes, result) in [(MAX_NAME_SLASHES, None), (MAX_NAME_SLASHES + 1, Some(()))] {
         let (name, value) = ("/".repeat(slashes).as_str().into(), "".into());
-        let enqueue = Enqueue { name, lease: 1, mode: LockMode::Shared, value };
-        let error = log.result(Command::Enqueue(enqueue)).err();
+        let enqueue = AcquireLock { name, lease: 1, mode: LockMode::Shared, value };
+        let error = log.result(Command::AcquireLock(enqueue)).err();
         assert_eq!(error, result.map(|()| Error::NameTooDeep), "{slashes}");
     }
 }
@@ -180,8 +180,9 @@ fn snapshot_keeps_alarms_and_new_cluster_clears_them() {
     let mut log = Log::new();
     log.result(put("a", "1", 0)).expect("the store is not full");
     log.alarm(7, true);
-    let read = tenure_store::Store::decode(&log.store.snapshot().encode()).expect("a snapshot");
-    assert_eq!((read.has_nospace_alarm(), read.quota_size()), (true, log.store.quota_size()));
+    let read =
+        tenure_store::Store::decode_snapshot(&log.store.snapshot().encode()).expect("a snapshot");
+    assert_eq!((read.has_nospace_alarm(), read.quota_usage()), (true, log.store.quota_usage()));
     assert_eq!(read, log.store);
     assert!(!read.into_new_cluster(10).has_nospace_alarm());
 }

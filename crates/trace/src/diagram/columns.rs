@@ -4,7 +4,7 @@
 use tenure_core::ProcessId;
 
 use super::layout::{DiagramLayout, StepCause};
-use super::options::TimeScale;
+use super::options::TimeAxis;
 
 /// Minimum distance between a step and a step that must precede it, such as the previous step of
 /// its process. The unit is that of [`DiagramLayout::column_positions`].
@@ -44,7 +44,7 @@ impl DiagramLayout {
                 let pause = moments[column].0 - moments[column - 1].0;
                 let least = if remark || after_remark { NOTE_GAP } else { MIN_COLUMN_GAP };
                 let pause = (pause.saturating_mul(MIN_STEP_GAP) / usual).clamp(least, MAX_PAUSE);
-                let causal = self.options.scale == TimeScale::Causal;
+                let causal = self.options.scale == TimeAxis::Causal;
                 place = u64::from(*before) + if causal { MIN_STEP_GAP } else { pause };
             }
             after_remark = remark;

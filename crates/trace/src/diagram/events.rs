@@ -1,20 +1,22 @@
 //! Short descriptions of records, for the labels beside the marks of steps.
 
-use tenure_core::Verdict;
+use tenure_core::PeerVerdict;
 use tenure_core::service::{election, mutex, stream};
 
-use crate::format::{AccessOperation, AccessRecord, CommandData, MessageRecord, RecordKind};
+use crate::format::{
+    MessageRecord, RecordKind, RecordedCommand, ResourceAccessRecord, ResourceOperation,
+};
 
-pub(super) fn command_label(command: &CommandData) -> String {
+pub(super) fn command_label(command: &RecordedCommand) -> String {
     match (command.mutex(), command.election(), command) {
         (Some(mutex::Command::Enter), ..) => "requests".to_owned(),
         (Some(mutex::Command::Exit), ..) => "exits".to_owned(),
         (_, Some(election::Command::Elect), _) => "elects".to_owned(),
         (_, Some(election::Command::Resign), _) => "resigns".to_owned(),
-        (.., CommandData::Stream(stream::Command::Send { to, item })) => {
+        (.., RecordedCommand::Stream(stream::Command::Send { to, item })) => {
             format!("item {item} to {to}")
         }
-        (.., CommandData::Agreement(command)) => command.to_string(),
+        (.., RecordedCommand::Agreement(command)) => command.to_string(),
         (.., other) => serde_json::to_string(other).unwrap_or_default(),
     }
 }
@@ -27,10 +29,10 @@ pub(super) fn step_label(kind: &RecordKind) -> Option<String> {
         RecordKind::Boot => "boots".to_owned(),
         RecordKind::Command(command) => command_label(command),
         RecordKind::Timer(timer) => format!("timer {}", timer.to_lowercase()),
-        RecordKind::Suspicion { peer, verdict: Verdict::Suspect } => {
+        RecordKind::Suspicion { peer, verdict: PeerVerdict::Suspect } => {
             format!("suspects {peer}")
         }
-        RecordKind::Suspicion { peer, verdict: Verdict::Trust } => format!("trusts {peer}"),
+        RecordKind::Suspicion { peer, verdict: PeerVerdict::Trust } => format!("trusts {peer}"),
         RecordKind::Memory(access) => access.to_string(),
         RecordKind::Stop => "stops".to_owned(),
         RecordKind::Continue => "continues".to_owned(),
@@ -48,10 +50,10 @@ pub(super) fn step_label(kind: &RecordKind) -> Option<String> {
 
 /// Describes an access that the resource rejected. Returns `None` if the resource accepted the
 /// access.
-pub(super) fn rejected_access_label(access: &AccessRecord) -> Option<String> {
+pub(super) fn rejected_access_label(access: &ResourceAccessRecord) -> Option<String> {
     let operation = match access.operation {
-        AccessOperation::Get => "get",
-        AccessOperation::Put => "put",
+        ResourceOperation::Get => "get",
+        ResourceOperation::Put => "put",
     };
     (!access.accepted).then(|| format!("{operation} refused"))
 }

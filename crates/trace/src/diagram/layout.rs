@@ -72,7 +72,7 @@ pub struct DiagramStep {
     /// step that began before the window.
     pub number: Option<u64>,
     /// Position of the step in the order of all steps along the time axis. On the [causal
-    /// scale](super::TimeScale::Causal), the first number is 0. On the time scale, it is the time
+    /// scale](super::TimeAxis::Causal), the first number is 0. On the time scale, it is the time
     /// of the step, or the time of an earlier step on which this step depends if that time is
     /// later. The second number orders the steps with the same first number: it is larger in a
     /// dependent step.
@@ -204,7 +204,7 @@ impl DiagramLayout {
 
     /// Returns the unit of the displayed times, such as `ms`.
     pub fn time_unit(&self) -> &'static str {
-        self.header.clock.time_unit_name()
+        self.header.clock.display_unit_name()
     }
 
     /// Formats the clock of a step, as `3` or `[1,0,2]`. Returns an empty string if the step has no

@@ -6,13 +6,16 @@ use std::collections::HashMap;
 use tenure_core::{Layer, ProcessId};
 
 use super::layout::{DiagramLayout, DiagramStep, MessageArrow, MessageOutcome, StepCause};
-use super::options::{DiagramClock, DiagramOptions, TimeScale};
+use super::options::{DiagramClock, DiagramOptions, TimeAxis};
 use super::spans::SpanTracker;
 use super::{events, labels};
 use crate::escaping::escape_invisible;
-use crate::fold::process_state::{ConditionGroup, ProcessCondition, ProcessStates, StateChange};
+use crate::fold::process_state::{
+    ConditionGroup, ProcessCondition, ProcessStateChange, ProcessStates,
+};
 use crate::format::{
-    ClockUnit, EventData, Header, MessageRecord, Record, RecordKind, Subject, TraceSource,
+    ClockUnit, Header, MessageRecord, Record, RecordKind, RecordSubject, RecordedEvent,
+    TraceProducer,
 };
 use crate::merge::MessageKey;
 use crate::show::format_sides;
@@ -147,7 +150,7 @@ impl LayoutBuilder {
         }
         let context = RecordContext { record, time, number, shows };
         match record.process {
-            Subject::Process(at) if at.index() < self.processes.len() => {
+            RecordSubject::Process(at) if at.index() < self.processes.len() => {
                 self.of_process(at, context)
             }
             _ => self.read_without_process(context),
@@ -162,7 +165,7 @@ impl LayoutBuilder {
     /// Returns the layout of the records added so far, and the verification of the whole run.
     pub fn finish_with_verification(mut self) -> (DiagramLayout, Verification) {
         let all =
-            matches!(self.layout.header.source, TraceSource::Simulator | TraceSource::Checker);
+            matches!(self.layout.header.source, TraceProducer::Simulator | TraceProducer::Checker);
         let processes = || (0..self.processes.len()).map(ProcessId::from_index);
         let booted = |at: &ProcessId| self.process_states.state(*at).session.is_some();
         if all && processes().any(|at| booted(&at)) {
@@ -217,7 +220,7 @@ impl LayoutBuilder {
         let step = match kind {
             RecordKind::Event(event) => {
                 let step = self.effect(at, context);
-                if let EventData::Agreement(event) = event {
+                if let RecordedEvent::Agreement(event) = event {
                     self.change(step, |step| step.agreement_events.push(event.to_string()));
                 }
                 step
@@ -230,7 +233,7 @@ impl LayoutBuilder {
             RecordKind::Duplicate(message_record) => {
                 return self.duplicate(at, context, message_record);
             }
-            RecordKind::Boot if changes.contains(&StateChange::Boots) => {
+            RecordKind::Boot if changes.contains(&ProcessStateChange::Boots) => {
                 let process = &mut self.processes[at.index()];
                 (process.current, process.time) = (Current::Booting, context.time);
                 return;
@@ -266,9 +269,9 @@ impl LayoutBuilder {
         for change in changes {
             self.spans.apply_change(at, change, step);
             self.change(step, |step| match change {
-                StateChange::ConditionBegins(ProcessCondition::Inside) => step.enters = true,
-                StateChange::ConditionEnds(ProcessCondition::Inside, _) => step.exits = true,
-                StateChange::LeaderChanges(leader) => step.leader = leader.or(step.leader),
+                ProcessStateChange::ConditionBegins(ProcessCondition::Inside) => step.enters = true,
+                ProcessStateChange::ConditionEnds(ProcessCondition::Inside, _) => step.exits = true,
+                ProcessStateChange::LeaderChanges(leader) => step.leader = leader.or(step.leader),
                 _ => {}
             });
         }
@@ -277,9 +280,15 @@ impl LayoutBuilder {
     /// Handles a record that reports a boot or a recovery of the process `at`. Adds a step if the
     /// record has changed the state of the process. If several records report the same recovery,
     /// only the first of them adds a step.
-    fn starts(&mut self, at: ProcessId, context: RecordContext<'_>, changes: &[StateChange]) {
-        if changes.iter().any(|change| matches!(change, StateChange::Boots | StateChange::Recovers))
-        {
+    fn starts(
+        &mut self,
+        at: ProcessId,
+        context: RecordContext<'_>,
+        changes: &[ProcessStateChange],
+    ) {
+        if changes.iter().any(|change| {
+            matches!(change, ProcessStateChange::Boots | ProcessStateChange::Recovers)
+        }) {
             let step = self.begin(at, context, StepCause::Recovers, None);
             if !self.spans.is_down(at) {
                 self.spans.record_crash(at, step);
@@ -289,7 +298,7 @@ impl LayoutBuilder {
     }
 
     fn send(&mut self, at: ProcessId, context: RecordContext<'_>, message_record: &MessageRecord) {
-        let step = if message_record.is_user_message() {
+        let step = if message_record.is_between_users() {
             let cause = format!("tells {}", message_record.peer);
             self.begin(at, context, StepCause::OtherCause(cause), None)
         } else {
@@ -538,7 +547,7 @@ impl LayoutBuilder {
         if !context.shows {
             return None;
         }
-        let causal = self.layout.options.scale == TimeScale::Causal;
+        let causal = self.layout.options.scale == TimeAxis::Causal;
         let moment = (if causal { 0 } else { context.time }, 0);
         let next = |(time, chain): (u64, u64)| (time, chain + 1);
         let moment = after.map_or(moment, |after| moment.max(next(after)));

@@ -26,14 +26,14 @@ pub use layout::{
     ProcessCondition, StepCause,
 };
 pub use layout_builder::LayoutBuilder;
-pub use logs::{LogMoment, LogPicture};
-pub use options::{DiagramClock, DiagramOptions, RowLabel, TimeDirection, TimeScale, TraceWindow};
+pub use logs::{ReplicatedLogDiagram, ReplicatedLogMoment};
+pub use options::{DiagramClock, DiagramOptions, RowLabel, TimeAxis, TimeDirection, TraceWindow};
 pub use violations::ViolationMark;
 
 use std::path::Path;
 
 use crate::format::{Header, Reader, Record};
-use crate::merge::{MergeError, MergedTrace, merge_files, merge_files_with_contents};
+use crate::merge::{MergeError, MergedTrace, merge_files, merge_files_for_verification};
 
 /// Lays out the records of one run.
 pub fn lay_out<'r>(
@@ -78,12 +78,12 @@ pub fn lay_out_files<P: AsRef<Path>>(
     let contents = !options.fields.is_empty();
     let [path] = paths else {
         let MergedTrace { header, records, .. } =
-            if contents { merge_files_with_contents(paths)? } else { merge_files(paths)? };
+            if contents { merge_files(paths)? } else { merge_files_for_verification(paths)? };
         check_drawable_size(&header)?;
         return Ok(lay_out(&header, &records, options));
     };
     let reader = Reader::open(path)?;
-    let mut reader = if contents { reader } else { reader.skipping_contents() };
+    let mut reader = if contents { reader } else { reader.without_message_contents_and_states() };
     check_drawable_size(reader.header())?;
     let mut builder = LayoutBuilder::new(reader.header(), options);
     for record in reader.by_ref() {

@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DiagramOptions {
     /// Scale of the axis.
-    pub scale: TimeScale,
+    pub scale: TimeAxis,
     /// Clock displayed at each step.
     pub clock: DiagramClock,
     /// Part of the trace that the diagram shows.
@@ -16,9 +16,9 @@ pub struct DiagramOptions {
     pub fields: Vec<String>,
 }
 
-/// Scale of the time axis.
+/// Time axis: real or virtual time, or causal order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum TimeScale {
+pub enum TimeAxis {
     /// Real or virtual time. Steps of one process keep a minimum distance, and long pauses are
     /// shortened. The axis shows the times.
     #[default]
@@ -54,7 +54,7 @@ pub enum TimeDirection {
 pub enum RowLabel {
     /// Number of the step, as in [`DiagramStep::number`](super::DiagramStep::number).
     Number,
-    /// Position of the step on the [`TimeScale`]: its time, or its causal rank.
+    /// Position of the step on the [`TimeAxis`]: its time, or its causal rank.
     Place,
 }
 

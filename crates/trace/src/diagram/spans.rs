@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use tenure_core::ProcessId;
 
 use super::layout::{ConditionSpan, PartitionSpan};
-use crate::fold::process_state::{ConditionGroup, ProcessCondition, StateChange};
+use crate::fold::process_state::{ConditionGroup, ProcessCondition, ProcessStateChange};
 
 /// Intervals in which conditions hold at processes, and intervals in which the network is
 /// partitioned. Some intervals have ended, and others still last.
@@ -35,8 +35,9 @@ impl SpanTracker {
         self.open.insert((at, condition.group()), span);
     }
 
-    /// Ends at `step` the interval in which a condition from the group `group` holds at the process
-    /// `at`. If `step` is `None`, the interval ends before the window, and is dropped.
+    /// Ends the open interval of a condition from the group `group` at the process `at`. The
+    /// interval ends at `step`. If `step` is `None`, the interval ends before the window, and is
+    /// dropped. Has no effect if no interval of the group is open at `at`.
     pub(super) fn end_condition(
         &mut self,
         at: ProcessId,
@@ -49,16 +50,21 @@ impl SpanTracker {
         }
     }
 
-    pub(super) fn apply_change(&mut self, at: ProcessId, change: StateChange, step: Option<usize>) {
+    pub(super) fn apply_change(
+        &mut self,
+        at: ProcessId,
+        change: ProcessStateChange,
+        step: Option<usize>,
+    ) {
         match change {
-            StateChange::ConditionBegins(condition) => {
+            ProcessStateChange::ConditionBegins(condition) => {
                 if condition == ProcessCondition::Inside {
                     self.first_inside.get_or_insert(at);
                     self.inside_since.insert(at, step);
                 }
                 self.begin(at, condition, step);
             }
-            StateChange::ConditionEnds(condition, _) => {
+            ProcessStateChange::ConditionEnds(condition, _) => {
                 self.end_condition(at, condition.group(), step)
             }
             _ => {}

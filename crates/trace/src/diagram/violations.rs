@@ -4,7 +4,7 @@ use tenure_core::{ProcessId, Property};
 
 use super::layout::{DiagramLayout, DiagramStep};
 use crate::fold::process_state::ProcessCondition;
-use crate::format::{ClockUnit, Header, TraceSource};
+use crate::format::{ClockUnit, Header, TraceProducer};
 use crate::verify::{TraceViolation, Verification};
 
 /// A violation of a promised property that lies in the window of a diagram.
@@ -50,7 +50,7 @@ impl DiagramLayout {
     pub(super) fn mark_unknown_violation(&mut self) {
         let Header { source, violates, .. } = &self.header;
         let unknown = violates.iter().find(|name| Property::from_name(name).is_none());
-        let (Some(name), TraceSource::Checker, false) = (unknown, source, self.is_cut_off) else {
+        let (Some(name), TraceProducer::Checker, false) = (unknown, source, self.is_cut_off) else {
             return;
         };
         let Some(step) = self.steps.len().checked_sub(1) else { return };
@@ -107,7 +107,7 @@ impl DiagramLayout {
                 Property::MutualExclusion
                 | Property::LocalMutualExclusion
                 | Property::MutualExclusionStrict
-                | Property::AtMost(_) => span.condition == ProcessCondition::Inside,
+                | Property::KExclusion(_) => span.condition == ProcessCondition::Inside,
                 Property::OneLeaderAtATime => {
                     matches!(span.condition, ProcessCondition::Leading(_))
                 }

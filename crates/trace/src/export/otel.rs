@@ -5,8 +5,10 @@ use std::collections::HashMap;
 use serde_json::{Value, json};
 use tenure_core::ProcessId;
 
-use crate::fold::process_state::{ProcessCondition, ProcessStates, ProcessStatus, StateChange};
-use crate::format::{Header, Record, RecordKind, Subject};
+use crate::fold::process_state::{
+    ProcessCondition, ProcessStateChange, ProcessStates, ProcessStatus,
+};
+use crate::format::{Header, Record, RecordKind, RecordSubject};
 use crate::merge::MessageKey;
 
 /// Renders the records of one run as spans.
@@ -85,15 +87,14 @@ struct Spans {
 impl Spans {
     fn read(&mut self, record: &Record) {
         self.now = record.time;
-        let Subject::Process(at) = record.process else { return };
+        let RecordSubject::Process(at) = record.process else { return };
         while self.processes.len() <= at.index() {
             self.processes.push(Process::default());
         }
         let changes = self.process_states.apply_record(record);
-        if changes
-            .iter()
-            .any(|change| matches!(change, StateChange::Crashes | StateChange::Recovers))
-        {
+        if changes.iter().any(|change| {
+            matches!(change, ProcessStateChange::Crashes | ProcessStateChange::Recovers)
+        }) {
             self.close(at);
         }
         // The loss or duplication of a message may be recorded at a sender that has crashed.
@@ -105,11 +106,11 @@ impl Spans {
         }
         for change in changes {
             match change {
-                StateChange::ConditionBegins(
+                ProcessStateChange::ConditionBegins(
                     ProcessCondition::Down | ProcessCondition::Stopped,
                 ) => {}
-                StateChange::ConditionBegins(condition) => self.open(at, Some(condition)),
-                StateChange::ConditionEnds(condition, _) => self.end(at, condition),
+                ProcessStateChange::ConditionBegins(condition) => self.open(at, Some(condition)),
+                ProcessStateChange::ConditionEnds(condition, _) => self.end(at, condition),
                 _ => {}
             }
         }

@@ -6,7 +6,7 @@ use std::fmt::Write;
 
 use crate::escaping::escape_invisible_in_json;
 use crate::format::line::{ContentHandling, decode_record};
-use crate::format::{Header, Record, RecordKind, Subject, Trace};
+use crate::format::{Header, Record, RecordKind, RecordSubject, Trace};
 use crate::merge::MessageKey;
 
 /// Regular expression by which ShiViz parses an event. An event has three lines. The first line
@@ -114,19 +114,19 @@ pub enum ShivizImportError {
 
 /// Returns the host name of a process, the resource or the parent in the log. The name contains no
 /// blanks.
-fn host(who: Subject) -> String {
+fn host(who: RecordSubject) -> String {
     match who {
-        Subject::Process(process) => process.to_string(),
-        Subject::Resource => "resource".to_owned(),
-        Subject::Parent => "parent".to_owned(),
+        RecordSubject::Process(process) => process.to_string(),
+        RecordSubject::Resource => "resource".to_owned(),
+        RecordSubject::Parent => "parent".to_owned(),
     }
 }
 
-type Clock = BTreeMap<Subject, u64>;
+type Clock = BTreeMap<RecordSubject, u64>;
 
 #[derive(Debug, Default)]
 struct Clocks {
-    now: BTreeMap<Subject, Clock>,
+    now: BTreeMap<RecordSubject, Clock>,
     carried: HashMap<MessageKey, Clock>,
 }
 
@@ -137,11 +137,11 @@ impl Clocks {
         let now = self.now.entry(who).or_default();
         *now.entry(who).or_insert(0) += 1;
         match (who, &record.kind) {
-            (Subject::Process(at), RecordKind::Send(message_record)) => {
+            (RecordSubject::Process(at), RecordKind::Send(message_record)) => {
                 let key = MessageKey::of_sent(at, record.session, message_record);
                 self.carried.insert(key, now.clone());
             }
-            (Subject::Process(at), RecordKind::Receive(message_record)) => {
+            (RecordSubject::Process(at), RecordKind::Receive(message_record)) => {
                 let carried = self.carried.get(&MessageKey::of_received(at, message_record));
                 for (host, count) in carried.into_iter().flatten() {
                     let mine = now.entry(*host).or_insert(0);

@@ -10,19 +10,19 @@ use tenure_core::ProcessId;
 use tenure_core::service::agreement;
 use tenure_core::service::log::{Entry, Event};
 
-use crate::fold::process_state::{ProcessStates, StateChange};
-use crate::format::{EventData, Record, RecordKind};
+use crate::fold::process_state::{ProcessStateChange, ProcessStates};
+use crate::format::{Record, RecordKind, RecordedEvent};
 
 /// The log of each process after the records that were read so far.
 #[derive(Clone, Debug, Default)]
-pub struct LogStates {
+pub struct ReplicatedLogStates {
     process_states: ProcessStates,
-    kept: BTreeMap<ProcessId, LogState>,
+    kept: BTreeMap<ProcessId, ReplicatedLogState>,
 }
 
 /// The log of one process. For a process that is down, the log that it had before.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct LogState {
+pub struct ReplicatedLogState {
     /// Last index that a snapshot covers; 0 if there is no snapshot.
     pub snapshot_index: u64,
     /// Entries after the snapshot, in order. The first of them has the index `snapshot_index` + 1.
@@ -36,7 +36,7 @@ pub struct LogState {
     pub is_down: bool,
 }
 
-impl LogState {
+impl ReplicatedLogState {
     /// Returns the index of the last entry, which may be in the snapshot. Returns 0 if there is no
     /// entry.
     pub fn last_index(&self) -> u64 {
@@ -101,7 +101,7 @@ impl LogState {
 
 /// Change that one record of a trace makes to the log of one process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LogChange {
+pub struct ReplicatedLogChange {
     /// Process whose log changes.
     pub at: ProcessId,
     /// Index of the last unchanged entry; 0 if there is none. All later entries were removed or are
@@ -109,10 +109,10 @@ pub struct LogChange {
     pub unchanged_count: u64,
 }
 
-impl LogStates {
+impl ReplicatedLogStates {
     /// Returns the logs of all processes after these records were applied.
     pub fn from_records<'r>(records: impl IntoIterator<Item = &'r Record>) -> Self {
-        let mut logs = LogStates::default();
+        let mut logs = ReplicatedLogStates::default();
         for record in records {
             logs.apply_record(record);
         }
@@ -121,16 +121,16 @@ impl LogStates {
 
     /// Applies the next record of the trace. If the record changes a log, returns this change.
     /// Otherwise returns `None`.
-    pub fn apply_record(&mut self, record: &Record) -> Option<LogChange> {
+    pub fn apply_record(&mut self, record: &Record) -> Option<ReplicatedLogChange> {
         let at = record.process.process()?;
         let mut stays = None;
         for change in self.process_states.apply_record(record) {
             match change {
-                StateChange::Boots | StateChange::Recovers => {
-                    let before = self.kept.insert(at, LogState::default());
+                ProcessStateChange::Boots | ProcessStateChange::Recovers => {
+                    let before = self.kept.insert(at, ReplicatedLogState::default());
                     stays = before.map(|_| 0);
                 }
-                StateChange::Crashes | StateChange::Terminates => {
+                ProcessStateChange::Crashes | ProcessStateChange::Terminates => {
                     let kept = self.kept.entry(at).or_default();
                     (kept.is_down, kept.leading_term) = (true, None);
                     stays = Some(kept.last_index());
@@ -138,24 +138,25 @@ impl LogStates {
                 _ => {}
             }
         }
-        if let RecordKind::Event(EventData::Agreement(agreement::Event::Log(event))) = &record.kind
-            && !self.process_states.state(at).is_down()
+        if let RecordKind::Event(RecordedEvent::Agreement(agreement::Event::Log(event))) =
+            &record.kind
+            && !self.process_states.state(at).is_crashed_or_ended()
         {
             stays = self.kept.entry(at).or_default().apply(event).or(stays);
         }
-        stays.map(|stays| LogChange { at, unchanged_count: stays })
+        stays.map(|stays| ReplicatedLogChange { at, unchanged_count: stays })
     }
 
     /// Returns the log of a process. Returns `None` if no boot, crash or end of the process and no
     /// change of its log has been recorded.
-    pub fn log(&self, at: ProcessId) -> Option<&LogState> {
+    pub fn log(&self, at: ProcessId) -> Option<&ReplicatedLogState> {
         self.kept.get(&at)
     }
 
     /// Returns the highest index of an entry in any log, or 0 if there is no entry. The entries in
     /// snapshots count.
     pub fn last_index(&self) -> u64 {
-        self.kept.values().map(LogState::last_index).max().unwrap_or(0)
+        self.kept.values().map(ReplicatedLogState::last_index).max().unwrap_or(0)
     }
 
     /// Returns true if no log contains an entry or a snapshot.
@@ -173,7 +174,7 @@ mod tests {
     const P1: ProcessId = ProcessId(0);
 
     fn event_kind(event: Event) -> RecordKind {
-        RecordKind::Event(EventData::Agreement(event.into()))
+        RecordKind::Event(RecordedEvent::Agreement(event.into()))
     }
 
     fn entry(term: u64) -> Entry {
@@ -188,7 +189,7 @@ mod tests {
     /// of P1, the commit index of P1, and the number of entries that the last change did not
     /// affect.
     fn after(kinds: &[RecordKind]) -> (Vec<u64>, u64, Option<u64>) {
-        let mut logs = LogStates::default();
+        let mut logs = ReplicatedLogStates::default();
         let mut last = None;
         for (time, kind) in kinds.iter().enumerate() {
             last = logs.apply_record(&Record::new(time as u64, P1, kind.clone()));
@@ -232,7 +233,7 @@ mod tests {
         let leading = event_kind(Event::Leading { term: 1 });
         let story = [RecordKind::Boot, leading, stored(1, 1), committed, RecordKind::Crash];
         assert_eq!(after(&story), (vec![1], 1, Some(1)));
-        let mut logs = LogStates::default();
+        let mut logs = ReplicatedLogStates::default();
         for kind in &story {
             logs.apply_record(&Record::new(0, P1, kind.clone()));
         }

@@ -9,9 +9,9 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::LazyLock;
 
 use tenure_core::service::{agreement, election, log, mutex};
-use tenure_core::{Fence, ProcessId, Term, Verdict};
+use tenure_core::{Fence, PeerVerdict, ProcessId, Term};
 
-use crate::format::{CommandData, EventData, Record, RecordKind, Subject};
+use crate::format::{Record, RecordKind, RecordSubject, RecordedCommand, RecordedEvent};
 
 /// The state of each process after the records that were read so far.
 #[derive(Clone, Debug, Default)]
@@ -96,7 +96,7 @@ impl ProcessCondition {
 
 /// Change to the state of one process. One record of a trace causes the change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StateChange {
+pub enum ProcessStateChange {
     /// The process boots for the first time.
     Boots,
     /// The process crashes. After this element, the list of changes contains the ends of all
@@ -115,13 +115,13 @@ pub enum StateChange {
     /// leader.
     LeaderChanges(Option<Term>),
     /// The failure detector of the process begins to suspect a peer, or to trust it again.
-    SuspicionChanges(ProcessId, Verdict),
+    SuspicionChanges(ProcessId, PeerVerdict),
 }
 
 impl ProcessStates {
     /// Applies a record to the state of its process. Returns the resulting changes of this state,
     /// in order.
-    pub fn apply_record(&mut self, record: &Record) -> Vec<StateChange> {
+    pub fn apply_record(&mut self, record: &Record) -> Vec<ProcessStateChange> {
         let Some(at) = record.process.process() else { return Vec::new() };
         let mut changes = Vec::new();
         self.0.entry(at).or_default().read(record, &mut changes);
@@ -143,7 +143,7 @@ impl ProcessStates {
                 && process_state.condition_start(condition).is_some()
         };
         let all = self.0.iter().filter(|(_, process_state)| here(process_state));
-        let mut numbers: Vec<u32> = all.map(|(at, _)| at.number()).collect();
+        let mut numbers: Vec<u32> = all.map(|(at, _)| at.display_number()).collect();
         numbers.sort_unstable();
         numbers
     }
@@ -157,7 +157,7 @@ impl ProcessStates {
 
 impl ProcessState {
     /// Returns true if the process has crashed or ended.
-    pub const fn is_down(&self) -> bool {
+    pub const fn is_crashed_or_ended(&self) -> bool {
         matches!(self.status, ProcessStatus::Down | ProcessStatus::Ended)
     }
 
@@ -166,20 +166,20 @@ impl ProcessState {
         self.conditions.iter().find(|(lasts, _)| *lasts == condition).map(|(_, since)| *since)
     }
 
-    fn read(&mut self, record: &Record, changes: &mut Vec<StateChange>) {
+    fn read(&mut self, record: &Record, changes: &mut Vec<ProcessStateChange>) {
         let time = record.time;
         match &record.kind {
             RecordKind::Boot | RecordKind::Recover => self.on_boot(record.session, changes),
-            _ if self.is_down() => {}
+            _ if self.is_crashed_or_ended() => {}
             RecordKind::Crash => {
                 self.status = ProcessStatus::Down;
-                changes.push(StateChange::Crashes);
+                changes.push(ProcessStateChange::Crashes);
                 self.clear_volatile(changes);
                 self.begin(ProcessCondition::Down, time, changes);
             }
             RecordKind::End => {
                 self.status = ProcessStatus::Ended;
-                changes.push(StateChange::Terminates);
+                changes.push(ProcessStateChange::Terminates);
             }
             RecordKind::Stop if self.condition_start(ProcessCondition::Stopped).is_none() => {
                 self.begin(ProcessCondition::Stopped, time, changes);
@@ -189,10 +189,11 @@ impl ProcessState {
             RecordKind::Event(event) => self.on_event(event, record, changes),
             RecordKind::Suspicion { peer, verdict } => {
                 let news = match verdict {
-                    Verdict::Suspect => self.suspects.insert(*peer),
-                    Verdict::Trust => self.suspects.remove(peer),
+                    PeerVerdict::Suspect => self.suspects.insert(*peer),
+                    PeerVerdict::Trust => self.suspects.remove(peer),
                 };
-                changes.extend(news.then_some(StateChange::SuspicionChanges(*peer, *verdict)));
+                changes
+                    .extend(news.then_some(ProcessStateChange::SuspicionChanges(*peer, *verdict)));
             }
             _ => {}
         }
@@ -205,32 +206,37 @@ impl ProcessState {
     /// both report the same boot, with the same session. If the session has changed, or if the
     /// process was down or has ended, the report shows a recovery. If the session has changed while
     /// the process was up, the process must have crashed before.
-    fn on_boot(&mut self, session: u64, changes: &mut Vec<StateChange>) {
+    fn on_boot(&mut self, session: u64, changes: &mut Vec<ProcessStateChange>) {
         let before = self.session.replace(session);
         let again = before.is_some_and(|before| before != session);
-        if again || self.is_down() {
-            changes.extend((!self.is_down()).then_some(StateChange::Crashes));
+        if again || self.is_crashed_or_ended() {
+            changes.extend((!self.is_crashed_or_ended()).then_some(ProcessStateChange::Crashes));
             self.clear_volatile(changes);
-            changes.push(StateChange::Recovers);
+            changes.push(ProcessStateChange::Recovers);
         } else {
-            changes.extend(before.is_none().then_some(StateChange::Boots));
+            changes.extend(before.is_none().then_some(ProcessStateChange::Boots));
             self.end(ConditionGroup::Stopped, changes);
         }
         self.status = ProcessStatus::Up;
     }
 
     /// Ends all conditions of the process, and forgets the state that a process loses in a crash.
-    fn clear_volatile(&mut self, changes: &mut Vec<StateChange>) {
+    fn clear_volatile(&mut self, changes: &mut Vec<ProcessStateChange>) {
         changes.extend(
             self.conditions
                 .drain(..)
-                .map(|(condition, since)| StateChange::ConditionEnds(condition, since)),
+                .map(|(condition, since)| ProcessStateChange::ConditionEnds(condition, since)),
         );
         let ProcessState { status, session, fence, .. } = *self;
         *self = ProcessState { status, session, fence, ..ProcessState::default() };
     }
 
-    fn on_command(&mut self, command: &CommandData, time: u64, changes: &mut Vec<StateChange>) {
+    fn on_command(
+        &mut self,
+        command: &RecordedCommand,
+        time: u64,
+        changes: &mut Vec<ProcessStateChange>,
+    ) {
         match command.mutex() {
             Some(mutex::Command::Enter) => self.begin(ProcessCondition::Waiting, time, changes),
             Some(mutex::Command::Exit) => self.is_exiting = true,
@@ -238,7 +244,12 @@ impl ProcessState {
         }
     }
 
-    fn on_event(&mut self, event: &EventData, record: &Record, changes: &mut Vec<StateChange>) {
+    fn on_event(
+        &mut self,
+        event: &RecordedEvent,
+        record: &Record,
+        changes: &mut Vec<ProcessStateChange>,
+    ) {
         match event.mutex() {
             Some(mutex::Event::Entered { fence }) => {
                 self.fence = *fence;
@@ -253,14 +264,14 @@ impl ProcessState {
         match event.election() {
             Some(election::Event::Elected { leader, term }) => {
                 self.set_leader(Some(Term { leader: *leader, ..*term }), changes);
-                if record.process == Subject::Process(*leader) {
+                if record.process == RecordSubject::Process(*leader) {
                     self.begin(ProcessCondition::Leading(term.number), record.time, changes);
                 }
             }
             Some(election::Event::Deposed { .. }) => self.set_leader(None, changes),
             None => {}
         }
-        if let EventData::Agreement(agreement::Event::Log(event)) = event {
+        if let RecordedEvent::Agreement(agreement::Event::Log(event)) = event {
             self.on_log_event(event, record, changes);
         }
     }
@@ -269,7 +280,7 @@ impl ProcessState {
         &mut self,
         event: &log::Event,
         record: &Record,
-        changes: &mut Vec<StateChange>,
+        changes: &mut Vec<ProcessStateChange>,
     ) {
         match event {
             log::Event::Leading { term } => {
@@ -290,25 +301,30 @@ impl ProcessState {
         }
     }
 
-    fn set_leader(&mut self, leader: Option<Term>, changes: &mut Vec<StateChange>) {
+    fn set_leader(&mut self, leader: Option<Term>, changes: &mut Vec<ProcessStateChange>) {
         self.leader = leader;
         self.end(ConditionGroup::Lead, changes);
-        changes.push(StateChange::LeaderChanges(leader));
+        changes.push(ProcessStateChange::LeaderChanges(leader));
     }
 
     /// Begins a condition. If another condition of the same group holds, ends that condition first.
-    fn begin(&mut self, condition: ProcessCondition, time: u64, changes: &mut Vec<StateChange>) {
+    fn begin(
+        &mut self,
+        condition: ProcessCondition,
+        time: u64,
+        changes: &mut Vec<ProcessStateChange>,
+    ) {
         self.end(condition.group(), changes);
         self.conditions.push((condition, time));
-        changes.push(StateChange::ConditionBegins(condition));
+        changes.push(ProcessStateChange::ConditionBegins(condition));
     }
 
-    fn end(&mut self, group: ConditionGroup, changes: &mut Vec<StateChange>) {
+    fn end(&mut self, group: ConditionGroup, changes: &mut Vec<ProcessStateChange>) {
         if let Some(place) =
             self.conditions.iter().position(|(condition, _)| condition.group() == group)
         {
             let (condition, since) = self.conditions.swap_remove(place);
-            changes.push(StateChange::ConditionEnds(condition, since));
+            changes.push(ProcessStateChange::ConditionEnds(condition, since));
         }
     }
 }
@@ -322,7 +338,7 @@ mod tests {
     /// Applies records of the process P1. Each element of `kinds` contains the session and the kind
     /// of one record. Returns the state of P1 after the last record, and the changes that this
     /// record made.
-    fn state_after(kinds: &[(u64, RecordKind)]) -> (ProcessState, Vec<StateChange>) {
+    fn state_after(kinds: &[(u64, RecordKind)]) -> (ProcessState, Vec<ProcessStateChange>) {
         let mut process_states = ProcessStates::default();
         let mut last = Vec::new();
         for (time, (session, kind)) in kinds.iter().enumerate() {
@@ -338,24 +354,24 @@ mod tests {
 
     #[test]
     fn recognizes_crashes_of_all_writers() {
-        let inside = StateChange::ConditionEnds(ProcessCondition::Inside, 1);
-        let down = StateChange::ConditionEnds(ProcessCondition::Down, 2);
+        let inside = ProcessStateChange::ConditionEnds(ProcessCondition::Inside, 1);
+        let down = ProcessStateChange::ConditionEnds(ProcessCondition::Down, 2);
         for (dialect, expected) in [
             (
                 vec![(0, RecordKind::Crash), (1, RecordKind::Recover)],
-                vec![down, StateChange::Recovers],
+                vec![down, ProcessStateChange::Recovers],
             ),
             (
                 vec![(0, RecordKind::Crash), (1, RecordKind::Boot)],
-                vec![down, StateChange::Recovers],
+                vec![down, ProcessStateChange::Recovers],
             ),
             (
                 vec![(1, RecordKind::Boot)],
-                vec![StateChange::Crashes, inside, StateChange::Recovers],
+                vec![ProcessStateChange::Crashes, inside, ProcessStateChange::Recovers],
             ),
             (
                 vec![(1, RecordKind::Recover)],
-                vec![StateChange::Crashes, inside, StateChange::Recovers],
+                vec![ProcessStateChange::Crashes, inside, ProcessStateChange::Recovers],
             ),
         ] {
             let story = [vec![(0, RecordKind::Boot), (0, entered())], dialect].concat();
@@ -372,15 +388,16 @@ mod tests {
 
     #[test]
     fn log_events_set_leader_like_elections() {
-        let event = |event: log::Event| (0, RecordKind::Event(EventData::Agreement(event.into())));
+        let event =
+            |event: log::Event| (0, RecordKind::Event(RecordedEvent::Agreement(event.into())));
         let leads = event(log::Event::Leading { term: 3 });
         let (process_state, last) = state_after(std::slice::from_ref(&leads));
         let term = Term { number: 3, leader: P1 };
         assert_eq!(
             last,
             [
-                StateChange::LeaderChanges(Some(term)),
-                StateChange::ConditionBegins(ProcessCondition::Leading(3))
+                ProcessStateChange::LeaderChanges(Some(term)),
+                ProcessStateChange::ConditionBegins(ProcessCondition::Leading(3))
             ]
         );
         assert_eq!(process_state.leader, Some(term));
@@ -389,8 +406,8 @@ mod tests {
         assert_eq!(
             last,
             [
-                StateChange::ConditionEnds(ProcessCondition::Leading(3), 0),
-                StateChange::LeaderChanges(None)
+                ProcessStateChange::ConditionEnds(ProcessCondition::Leading(3), 0),
+                ProcessStateChange::LeaderChanges(None)
             ]
         );
         assert_eq!((process_state.leader, process_state.conditions), (None, vec![]));
@@ -401,7 +418,10 @@ mod tests {
         let (process_state, last) = state_after(&[(0, RecordKind::Crash), (0, entered())]);
         assert_eq!((last, process_state.conditions), (vec![], vec![(ProcessCondition::Down, 0)]));
         let (process_state, last) = state_after(&[(0, entered()), (0, RecordKind::End)]);
-        assert_eq!((last, process_state.is_down()), (vec![StateChange::Terminates], true));
+        assert_eq!(
+            (last, process_state.is_crashed_or_ended()),
+            (vec![ProcessStateChange::Terminates], true)
+        );
         assert_eq!(process_state.condition_start(ProcessCondition::Inside), Some(0));
     }
 }

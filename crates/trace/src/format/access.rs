@@ -7,12 +7,12 @@ use crate::format::process_number;
 
 /// One access to the resource that the lock protects, as the resource records it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct AccessRecord {
+pub struct ResourceAccessRecord {
     /// Process that accesses the resource.
     #[serde(with = "process_number")]
     pub by: ProcessId,
     /// Operation of the access: reading or writing.
-    pub operation: AccessOperation,
+    pub operation: ResourceOperation,
     /// Fence that the process sent with the access. `None` if the process sent no fence, for
     /// example in a run without a lock.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -31,7 +31,7 @@ pub struct AccessRecord {
 /// Operation of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum AccessOperation {
+pub enum ResourceOperation {
     /// Reads the value.
     Get,
     /// Writes the value.

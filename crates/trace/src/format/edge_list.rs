@@ -20,8 +20,8 @@ enum EdgeEntry {
 impl From<&Graph> for EdgeList {
     fn from(graph: &Graph) -> Self {
         let edges = graph.edges().map(|(one, other, weight)| match weight {
-            1 => EdgeEntry::Unit([one.number(), other.number()]),
-            _ => EdgeEntry::Weighted((one.number(), other.number(), weight)),
+            1 => EdgeEntry::Unit([one.display_number(), other.display_number()]),
+            _ => EdgeEntry::Weighted((one.display_number(), other.display_number(), weight)),
         });
         EdgeList(edges.collect())
     }

@@ -3,14 +3,14 @@
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
-use tenure_core::{ProcessId, VectorClock, Verdict};
+use tenure_core::{PeerVerdict, ProcessId, VectorClock};
 
-use crate::format::access::AccessRecord;
+use crate::format::access::ResourceAccessRecord;
 use crate::format::memory_access::MemoryAccess;
 use crate::format::message_record::MessageRecord;
 use crate::format::process_number;
-use crate::format::service::{CommandData, EventData};
-use crate::format::subject::Subject;
+use crate::format::service::{RecordedCommand, RecordedEvent};
+use crate::format::subject::RecordSubject;
 
 /// One event of an execution. Each record is one line of a trace, after the header.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,7 +19,7 @@ pub struct Record {
     pub time: u64,
     /// Subject of the event: a process, the resource that the lock protects, or the parent program
     /// that starts the nodes.
-    pub process: Subject,
+    pub process: RecordSubject,
     /// Session of the process, which distinguishes its starts. 0 if the writer does not count
     /// sessions, and for other subjects.
     pub session: u64,
@@ -36,7 +36,7 @@ pub struct Record {
 impl Record {
     /// Creates a record with the session 0. The record has neither a vector clock nor a sequence
     /// number.
-    pub fn new(time: u64, process: impl Into<Subject>, kind: RecordKind) -> Self {
+    pub fn new(time: u64, process: impl Into<RecordSubject>, kind: RecordKind) -> Self {
         Record { time, process: process.into(), session: 0, sequence: 0, kind, clock: None }
     }
 
@@ -62,9 +62,9 @@ pub enum RecordKind {
     /// between.
     Boot,
     /// The local user issued a command.
-    Command(CommandData),
+    Command(RecordedCommand),
     /// The process emitted an event for its local user.
-    Event(EventData),
+    Event(RecordedEvent),
     /// The process sent a message.
     Send(MessageRecord),
     /// The process received a message.
@@ -80,7 +80,7 @@ pub enum RecordKind {
         /// Peer that the verdict concerns.
         peer: ProcessId,
         /// New verdict: the peer is suspected or trusted from now on.
-        verdict: Verdict,
+        verdict: PeerVerdict,
     },
     /// The process drew a random number in its last step.
     Choice(RandomChoice),
@@ -105,7 +105,7 @@ pub enum RecordKind {
     /// The partition ended: from now on, messages pass between any two processes.
     Heal,
     /// A process accessed the resource that the lock protects. The resource wrote the record.
-    Access(AccessRecord),
+    Access(ResourceAccessRecord),
     /// The process accessed a register of the shared memory.
     Memory(MemoryAccess),
     /// A remark for human readers.
@@ -210,7 +210,7 @@ pub struct RandomChoice {
 pub(crate) struct SuspicionData {
     #[serde(with = "process_number")]
     pub(crate) peer: ProcessId,
-    pub(crate) verdict: Verdict,
+    pub(crate) verdict: PeerVerdict,
 }
 
 impl Serialize for Record {
@@ -256,5 +256,5 @@ impl Serialize for Record {
 }
 
 fn numbers(sides: &[Vec<ProcessId>]) -> Vec<Vec<u32>> {
-    sides.iter().map(|side| side.iter().map(|process| process.number()).collect()).collect()
+    sides.iter().map(|side| side.iter().map(|process| process.display_number()).collect()).collect()
 }

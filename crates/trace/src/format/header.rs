@@ -32,15 +32,15 @@ pub struct Header {
     /// Number of processes in the group.
     pub n: u32,
     /// Kind of the program that wrote the file.
-    pub source: TraceSource,
+    pub source: TraceProducer,
     /// Unit of the times in the records.
     pub clock: ClockUnit,
     /// True if entries to the critical section have fences that a resource checks.
     pub fenced: bool,
     /// Maximum number of processes inside the critical section at the same time: 1, or the *k* of a
     /// k-mutex.
-    #[serde(default = "one", skip_serializing_if = "is_one")]
-    pub most_inside: u32,
+    #[serde(rename = "most_inside", default = "one", skip_serializing_if = "is_one")]
+    pub max_inside: u32,
     /// For each process, by index: the rank that decides elections. `None` if the process numbers
     /// decide, or if the ranks are unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -91,7 +91,7 @@ impl Header {
         algorithm: impl Into<String>,
         service: Service,
         n: u32,
-        source: TraceSource,
+        source: TraceProducer,
     ) -> Self {
         Header {
             trace: "tenure".into(),
@@ -102,7 +102,7 @@ impl Header {
             source,
             clock: ClockUnit::Tick,
             fenced: true,
-            most_inside: 1,
+            max_inside: 1,
             ranks: None,
             promises: Vec::new(),
             options: Vec::new(),
@@ -164,7 +164,7 @@ const fn is_none(repeats: &u32) -> bool {
 /// Kind of the program that wrote a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum TraceSource {
+pub enum TraceProducer {
     /// The simulator, which writes one file for the whole group.
     Simulator,
     /// The checker. The trace is a counterexample, or a run in which a measured quantity, such as
@@ -193,7 +193,7 @@ pub enum ClockUnit {
 
 impl ClockUnit {
     /// Returns the name of the unit in which times are displayed: `units` of virtual time, or `ms`.
-    pub const fn time_unit_name(self) -> &'static str {
+    pub const fn display_unit_name(self) -> &'static str {
         match self {
             ClockUnit::Tick => "units",
             ClockUnit::Nanosecond => "ms",

@@ -12,8 +12,8 @@ use crate::format::event::SuspicionData;
 use crate::format::event::{Record, RecordKind};
 use crate::format::message_record::MessageRecord;
 use crate::format::process_number;
-use crate::format::service::{CommandData, EventData};
-use crate::format::subject::Subject;
+use crate::format::service::{RecordedCommand, RecordedEvent};
+use crate::format::subject::RecordSubject;
 
 /// Option of the parser: it keeps or skips the contents of messages and the states of processes.
 /// Verification needs neither of them.
@@ -27,7 +27,7 @@ pub(crate) enum ContentHandling {
 #[derive(Deserialize)]
 struct Envelope<'a> {
     time: u64,
-    process: Subject,
+    process: RecordSubject,
     #[serde(default)]
     session: u64,
     #[serde(default)]
@@ -57,11 +57,11 @@ fn decode_kind(
     Ok(match &*name {
         "boot" => RecordKind::Boot,
         "command" => RecordKind::Command(
-            data.map_or(Ok(CommandData::Other(Value::Null)), CommandData::from_json)?,
+            data.map_or(Ok(RecordedCommand::Other(Value::Null)), RecordedCommand::from_json)?,
         ),
-        "event" => {
-            RecordKind::Event(data.map_or(Ok(EventData::Other(Value::Null)), EventData::from_json)?)
-        }
+        "event" => RecordKind::Event(
+            data.map_or(Ok(RecordedEvent::Other(Value::Null)), RecordedEvent::from_json)?,
+        ),
         "send" => RecordKind::Send(message_record(given()?, contents)?),
         "receive" => RecordKind::Receive(message_record(given()?, contents)?),
         "drop" => RecordKind::Drop(message_record(given()?, contents)?),
@@ -128,10 +128,10 @@ fn sides(data: &RawValue) -> Result<Vec<Vec<ProcessId>>, Error> {
 mod tests {
     use serde_json::json;
     use tenure_core::service::{election, mutex, mutex_and_election, stream};
-    use tenure_core::{Fence, Term, Verdict};
+    use tenure_core::{Fence, PeerVerdict, Term};
 
     use super::*;
-    use crate::format::access::{AccessOperation, AccessRecord};
+    use crate::format::access::{ResourceAccessRecord, ResourceOperation};
     use crate::format::event::RandomChoice;
     use crate::format::memory_access::{MemoryAccess, MemoryOperation};
 
@@ -169,7 +169,7 @@ mod tests {
                 mutex_and_election::Command::Election(election::Command::Resign).into(),
             ),
             RecordKind::Command(send.into()),
-            RecordKind::Command(CommandData::Other(json!({"Write": 1}))),
+            RecordKind::Command(RecordedCommand::Other(json!({"Write": 1}))),
             RecordKind::Event(entered.into()),
             RecordKind::Event(mutex::Event::Exited.into()),
             RecordKind::Event(elected.into()),
@@ -177,13 +177,13 @@ mod tests {
             RecordKind::Event(mutex_and_election::Event::Election(elected).into()),
             RecordKind::Event(mutex_and_election::Event::Mutex(entered).into()),
             RecordKind::Event(got.into()),
-            RecordKind::Event(EventData::Other(Value::Null)),
+            RecordKind::Event(RecordedEvent::Other(Value::Null)),
             RecordKind::Send(message_record()),
             RecordKind::Receive(message_record()),
             RecordKind::Drop(message_record()),
             RecordKind::Duplicate(message_record()),
             RecordKind::Timer("Resend".into()),
-            RecordKind::Suspicion { peer: ProcessId(2), verdict: Verdict::Trust },
+            RecordKind::Suspicion { peer: ProcessId(2), verdict: PeerVerdict::Trust },
             RecordKind::Mute,
             RecordKind::Unsaved,
             RecordKind::Crash,
@@ -193,9 +193,9 @@ mod tests {
             RecordKind::Partition(vec![vec![ProcessId(0)], vec![ProcessId(1), ProcessId(2)]]),
             RecordKind::Choice(RandomChoice { value: 1, bound: 2 }),
             RecordKind::Heal,
-            RecordKind::Access(AccessRecord {
+            RecordKind::Access(ResourceAccessRecord {
                 by: ProcessId(0),
-                operation: AccessOperation::Put,
+                operation: ResourceOperation::Put,
                 fence: Some(Fence(1, 2)),
                 value: 9,
                 accepted: false,
@@ -232,7 +232,7 @@ mod tests {
         );
         assert!(line.ends_with(r#","data":{"Entered":{"fence":[1,2]}}}"#), "{line}");
         assert_eq!(
-            written(&Record::new(0, Subject::Parent, RecordKind::Heal)).find("\"parent\""),
+            written(&Record::new(0, RecordSubject::Parent, RecordKind::Heal)).find("\"parent\""),
             Some(20)
         );
     }
@@ -242,7 +242,7 @@ mod tests {
         let record = read(r#"{"time":1,"process":2,"moon":"full","kind":"crash","sequence":4}"#);
         assert_eq!(
             (record.process, record.kind),
-            (Subject::Process(ProcessId(1)), RecordKind::Crash)
+            (RecordSubject::Process(ProcessId(1)), RecordKind::Crash)
         );
     }
 

@@ -40,7 +40,7 @@ impl MessageRecord {
     }
 
     /// Creates the record of a message between the applications of two processes.
-    pub const fn between_applications(peer: ProcessId, session: u64, number: u64) -> Self {
+    pub const fn between_users(peer: ProcessId, session: u64, number: u64) -> Self {
         let (layer, message) = (Layer::Application, Cow::Borrowed("application"));
         MessageRecord { peer, layer, message, number, session, content: None }
     }
@@ -50,7 +50,7 @@ impl MessageRecord {
     ///
     /// A service that an elected leader provides also sends messages of the layer `Application`.
     /// These messages are part of the protocol, so the result for these messages is false.
-    pub fn is_user_message(&self) -> bool {
+    pub fn is_between_users(&self) -> bool {
         self.layer == Layer::Application && matches!(&*self.message, "chat" | "application")
     }
 

@@ -7,8 +7,8 @@ use tenure_core::service::{
 use tenure_core::{ProcessId, Term};
 
 use crate::format::event::{Record, RecordKind};
-use crate::format::service::{CommandData, EventData};
-use crate::format::subject::Subject;
+use crate::format::service::{RecordedCommand, RecordedEvent};
+use crate::format::subject::RecordSubject;
 
 /// Returns an error message if the record names a process that does not belong to a group of `size`
 /// processes, or if its vector clock has more than `size` components.
@@ -23,7 +23,7 @@ pub(crate) fn unknown_process_error(record: &Record, size: u32) -> Option<String
             found = Some(process);
         }
     };
-    if let Subject::Process(process) = record.process {
+    if let RecordSubject::Process(process) = record.process {
         check(process);
     }
     in_kind(&record.kind, &mut check);
@@ -93,21 +93,25 @@ fn in_agreement(event: &agreement::Event, check: &mut impl FnMut(ProcessId)) {
 
 fn in_kind(kind: &RecordKind, check: &mut impl FnMut(ProcessId)) {
     match kind {
-        RecordKind::Command(CommandData::Stream(stream::Command::Send { to, .. })) => check(*to),
-        RecordKind::Event(EventData::Stream(stream::Event::Received { from, .. })) => check(*from),
-        RecordKind::Command(CommandData::Agreement(agreement::Command::Snapshot(
+        RecordKind::Command(RecordedCommand::Stream(stream::Command::Send { to, .. })) => {
+            check(*to)
+        }
+        RecordKind::Event(RecordedEvent::Stream(stream::Event::Received { from, .. })) => {
+            check(*from)
+        }
+        RecordKind::Command(RecordedCommand::Agreement(agreement::Command::Snapshot(
             snapshot::Command::Give { to, .. },
         ))) => check(*to),
-        RecordKind::Command(CommandData::Agreement(agreement::Command::Log(
+        RecordKind::Command(RecordedCommand::Agreement(agreement::Command::Log(
             log::Command::Transfer { to, .. },
         ))) => check(*to),
-        RecordKind::Command(CommandData::Agreement(agreement::Command::Log(
+        RecordKind::Command(RecordedCommand::Agreement(agreement::Command::Log(
             log::Command::ChangeMembers { voters, learners, .. },
         ))) => voters.iter().chain(learners).for_each(check),
-        RecordKind::Command(CommandData::Agreement(agreement::Command::Drinking(
+        RecordKind::Command(RecordedCommand::Agreement(agreement::Command::Drinking(
             drinking::Command::Thirst { bottles },
         ))) => bottles.iter().for_each(check),
-        RecordKind::Event(EventData::Agreement(event)) => in_agreement(event, check),
+        RecordKind::Event(RecordedEvent::Agreement(event)) => in_agreement(event, check),
         RecordKind::Event(event) => match event.election() {
             Some(election::Event::Elected { leader, term: Term { leader: winner, .. } }) => {
                 check(*leader);

@@ -5,7 +5,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use tenure_core::ProcessId;
 
 pub(crate) fn serialize<S: Serializer>(process: &ProcessId, to: S) -> Result<S::Ok, S::Error> {
-    process.number().serialize(to)
+    process.display_number().serialize(to)
 }
 
 pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<ProcessId, D::Error> {

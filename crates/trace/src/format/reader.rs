@@ -90,7 +90,7 @@ impl<R: BufRead> Reader<R> {
     /// Makes this reader skip the contents of messages and the states of processes, which
     /// verification does not need.
     #[must_use]
-    pub fn skipping_contents(mut self) -> Self {
+    pub fn without_message_contents_and_states(mut self) -> Self {
         self.contents = ContentHandling::Skipped;
         self
     }

@@ -13,14 +13,14 @@ use tenure_core::{Fence, ProcessId, Term};
 /// has the form of the type inside its variant.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
-pub enum CommandData {
+pub enum RecordedCommand {
     /// Command to a lock.
     Mutex(mutex::Command),
     /// Command to an election.
     Election(election::Command),
     /// Command to a protocol that combines a lock with an election. A reader also parses the
-    /// election commands of [`CommandData::WithElection`] into this variant, because their JSON is
-    /// the same.
+    /// election commands of [`RecordedCommand::WithElection`] into this variant, because their JSON
+    /// is the same.
     MutexAndElection(mutex_and_election::Command),
     /// Command to a channel.
     Stream(stream::Command),
@@ -38,13 +38,13 @@ pub enum CommandData {
 /// the form of the type inside its variant.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
-pub enum EventData {
+pub enum RecordedEvent {
     /// Event of a lock.
     Mutex(mutex::Event),
     /// Event of an election.
     Election(election::Event),
     /// Event of a protocol that combines a lock with an election. A reader also parses the election
-    /// events of [`EventData::WithElection`] into this variant, because their JSON is the same.
+    /// events of [`RecordedEvent::WithElection`] into this variant, because their JSON is the same.
     MutexAndElection(mutex_and_election::Event),
     /// Event of a channel.
     Stream(stream::Event),
@@ -87,13 +87,13 @@ pub enum ApplicationEvent {
     Tree(leader_tree::Event),
 }
 
-impl CommandData {
+impl RecordedCommand {
     /// Returns the command if this is a command to a lock, and `None` otherwise. The lock may be
     /// combined with an election in one protocol.
     pub fn mutex(&self) -> Option<&mutex::Command> {
         match self {
-            CommandData::Mutex(command)
-            | CommandData::MutexAndElection(mutex_and_election::Command::Mutex(command)) => {
+            RecordedCommand::Mutex(command)
+            | RecordedCommand::MutexAndElection(mutex_and_election::Command::Mutex(command)) => {
                 Some(command)
             }
             _ => None,
@@ -104,8 +104,8 @@ impl CommandData {
     /// may be combined with a lock in one protocol.
     pub fn election(&self) -> Option<&election::Command> {
         match self {
-            CommandData::Election(command)
-            | CommandData::MutexAndElection(mutex_and_election::Command::Election(command)) => {
+            RecordedCommand::Election(command)
+            | RecordedCommand::MutexAndElection(mutex_and_election::Command::Election(command)) => {
                 Some(command)
             }
             _ => None,
@@ -116,8 +116,8 @@ impl CommandData {
     /// for all other commands.
     pub fn application(&self) -> Option<&ApplicationCommand> {
         match self {
-            CommandData::Application(command)
-            | CommandData::WithElection(with_election::Command::Application(command)) => {
+            RecordedCommand::Application(command)
+            | RecordedCommand::WithElection(with_election::Command::Application(command)) => {
                 Some(command)
             }
             _ => None,
@@ -129,47 +129,49 @@ impl CommandData {
     /// `Other` for any other command.
     pub(crate) fn into_with_election(self) -> Self {
         match self {
-            CommandData::Application(command) => {
-                CommandData::WithElection(with_election::Command::Application(command))
+            RecordedCommand::Application(command) => {
+                RecordedCommand::WithElection(with_election::Command::Application(command))
             }
-            other => CommandData::Other(json!({ "Application": other })),
+            other => RecordedCommand::Other(json!({ "Application": other })),
         }
     }
 
     pub(crate) fn from_json(json: &RawValue) -> Result<Self, serde_json::Error> {
         let json = json.get();
         Ok(match serde_json::from_str(json) {
-            Ok(AnyCommand::Enter) => CommandData::Mutex(mutex::Command::Enter),
-            Ok(AnyCommand::Exit) => CommandData::Mutex(mutex::Command::Exit),
-            Ok(AnyCommand::Elect) => CommandData::Election(election::Command::Elect),
-            Ok(AnyCommand::Resign) => CommandData::Election(election::Command::Resign),
+            Ok(AnyCommand::Enter) => RecordedCommand::Mutex(mutex::Command::Enter),
+            Ok(AnyCommand::Exit) => RecordedCommand::Mutex(mutex::Command::Exit),
+            Ok(AnyCommand::Elect) => RecordedCommand::Election(election::Command::Elect),
+            Ok(AnyCommand::Resign) => RecordedCommand::Election(election::Command::Resign),
             Ok(AnyCommand::Mutex(command)) => {
-                CommandData::MutexAndElection(mutex_and_election::Command::Mutex(command))
+                RecordedCommand::MutexAndElection(mutex_and_election::Command::Mutex(command))
             }
             Ok(AnyCommand::Election(command)) => {
-                CommandData::MutexAndElection(mutex_and_election::Command::Election(command))
+                RecordedCommand::MutexAndElection(mutex_and_election::Command::Election(command))
             }
             Ok(AnyCommand::Send { to, item }) => {
-                CommandData::Stream(stream::Command::Send { to, item })
+                RecordedCommand::Stream(stream::Command::Send { to, item })
             }
             Ok(AnyCommand::Application(command)) => {
-                CommandData::WithElection(with_election::Command::Application(command))
+                RecordedCommand::WithElection(with_election::Command::Application(command))
             }
             Err(_) => serde_json::from_str(json)
-                .map(CommandData::Application)
-                .or_else(|_| serde_json::from_str(json).map(CommandData::Agreement))
-                .or_else(|_| serde_json::from_str(json).map(CommandData::Other))?,
+                .map(RecordedCommand::Application)
+                .or_else(|_| serde_json::from_str(json).map(RecordedCommand::Agreement))
+                .or_else(|_| serde_json::from_str(json).map(RecordedCommand::Other))?,
         })
     }
 }
 
-impl EventData {
+impl RecordedEvent {
     /// Returns the event if this is an event of a lock, and `None` otherwise. The lock may be
     /// combined with an election in one protocol.
     pub fn mutex(&self) -> Option<&mutex::Event> {
         match self {
-            EventData::Mutex(event)
-            | EventData::MutexAndElection(mutex_and_election::Event::Mutex(event)) => Some(event),
+            RecordedEvent::Mutex(event)
+            | RecordedEvent::MutexAndElection(mutex_and_election::Event::Mutex(event)) => {
+                Some(event)
+            }
             _ => None,
         }
     }
@@ -178,8 +180,8 @@ impl EventData {
     /// be combined with a lock in one protocol.
     pub fn election(&self) -> Option<&election::Event> {
         match self {
-            EventData::Election(event)
-            | EventData::MutexAndElection(mutex_and_election::Event::Election(event)) => {
+            RecordedEvent::Election(event)
+            | RecordedEvent::MutexAndElection(mutex_and_election::Event::Election(event)) => {
                 Some(event)
             }
             _ => None,
@@ -190,8 +192,8 @@ impl EventData {
     /// for all other events.
     pub fn application(&self) -> Option<&ApplicationEvent> {
         match self {
-            EventData::Application(event)
-            | EventData::WithElection(with_election::Event::Application(event)) => Some(event),
+            RecordedEvent::Application(event)
+            | RecordedEvent::WithElection(with_election::Event::Application(event)) => Some(event),
             _ => None,
         }
     }
@@ -201,46 +203,48 @@ impl EventData {
     /// variant `Other`.
     pub(crate) fn into_with_election(self) -> Self {
         match self {
-            EventData::Application(event) => {
-                EventData::WithElection(with_election::Event::Application(event))
+            RecordedEvent::Application(event) => {
+                RecordedEvent::WithElection(with_election::Event::Application(event))
             }
-            other => EventData::Other(json!({ "Application": other })),
+            other => RecordedEvent::Other(json!({ "Application": other })),
         }
     }
 
     pub(crate) fn from_json(json: &RawValue) -> Result<Self, serde_json::Error> {
         let json = json.get();
         Ok(match serde_json::from_str(json) {
-            Ok(AnyEvent::Entered { fence }) => EventData::Mutex(mutex::Event::Entered { fence }),
-            Ok(AnyEvent::Exited) => EventData::Mutex(mutex::Event::Exited),
+            Ok(AnyEvent::Entered { fence }) => {
+                RecordedEvent::Mutex(mutex::Event::Entered { fence })
+            }
+            Ok(AnyEvent::Exited) => RecordedEvent::Mutex(mutex::Event::Exited),
             Ok(AnyEvent::Elected { leader, term }) => {
-                EventData::Election(election::Event::Elected { leader, term })
+                RecordedEvent::Election(election::Event::Elected { leader, term })
             }
             Ok(AnyEvent::Deposed { term }) => {
-                EventData::Election(election::Event::Deposed { term })
+                RecordedEvent::Election(election::Event::Deposed { term })
             }
             Ok(AnyEvent::Mutex(event)) => {
-                EventData::MutexAndElection(mutex_and_election::Event::Mutex(event))
+                RecordedEvent::MutexAndElection(mutex_and_election::Event::Mutex(event))
             }
             Ok(AnyEvent::Election(event)) => {
-                EventData::MutexAndElection(mutex_and_election::Event::Election(event))
+                RecordedEvent::MutexAndElection(mutex_and_election::Event::Election(event))
             }
             Ok(AnyEvent::Received { from, item }) => {
-                EventData::Stream(stream::Event::Received { from, item })
+                RecordedEvent::Stream(stream::Event::Received { from, item })
             }
             Ok(AnyEvent::Application(event)) => {
-                EventData::WithElection(with_election::Event::Application(event))
+                RecordedEvent::WithElection(with_election::Event::Application(event))
             }
             Err(_) => serde_json::from_str(json)
-                .map(EventData::Application)
-                .or_else(|_| serde_json::from_str(json).map(EventData::Agreement))
-                .or_else(|_| serde_json::from_str(json).map(EventData::Other))?,
+                .map(RecordedEvent::Application)
+                .or_else(|_| serde_json::from_str(json).map(RecordedEvent::Agreement))
+                .or_else(|_| serde_json::from_str(json).map(RecordedEvent::Other))?,
         })
     }
 }
 
 /// Commands that a reader recognizes by their names: commands to locks, elections, combinations of
-/// both, and channels, and those of [`CommandData::WithElection`]. No two of them have the same
+/// both, and channels, and those of [`RecordedCommand::WithElection`]. No two of them have the same
 /// name.
 #[derive(Deserialize)]
 enum AnyCommand {

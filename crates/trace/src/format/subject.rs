@@ -15,7 +15,7 @@ use crate::format::process_number;
 ///
 /// If a parent or a simulator records the crash of a process, the subject is the process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Subject {
+pub enum RecordSubject {
     /// A process of the group.
     Process(ProcessId),
     /// The resource that the lock protects.
@@ -24,63 +24,63 @@ pub enum Subject {
     Parent,
 }
 
-impl Subject {
+impl RecordSubject {
     /// Returns the process. `None` if the subject is not a process.
     pub const fn process(self) -> Option<ProcessId> {
         match self {
-            Subject::Process(process) => Some(process),
-            Subject::Resource | Subject::Parent => None,
+            RecordSubject::Process(process) => Some(process),
+            RecordSubject::Resource | RecordSubject::Parent => None,
         }
     }
 }
 
-impl From<ProcessId> for Subject {
+impl From<ProcessId> for RecordSubject {
     fn from(process: ProcessId) -> Self {
-        Subject::Process(process)
+        RecordSubject::Process(process)
     }
 }
 
-impl fmt::Display for Subject {
+impl fmt::Display for RecordSubject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Subject::Process(process) => fmt::Display::fmt(process, f),
-            Subject::Resource => f.write_str("the resource"),
-            Subject::Parent => f.write_str("the parent"),
+            RecordSubject::Process(process) => fmt::Display::fmt(process, f),
+            RecordSubject::Resource => f.write_str("the resource"),
+            RecordSubject::Parent => f.write_str("the parent"),
         }
     }
 }
 
-impl Serialize for Subject {
+impl Serialize for RecordSubject {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         match self {
-            Subject::Process(process) => process_number::serialize(process, to),
-            Subject::Resource => to.serialize_str("resource"),
-            Subject::Parent => to.serialize_str("parent"),
+            RecordSubject::Process(process) => process_number::serialize(process, to),
+            RecordSubject::Resource => to.serialize_str("resource"),
+            RecordSubject::Parent => to.serialize_str("parent"),
         }
     }
 }
 
-impl<'de> Deserialize<'de> for Subject {
+impl<'de> Deserialize<'de> for RecordSubject {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         struct Either;
         impl Visitor<'_> for Either {
-            type Value = Subject;
+            type Value = RecordSubject;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a process number from 1, \"resource\" or \"parent\"")
             }
 
-            fn visit_u64<E: Error>(self, number: u64) -> Result<Subject, E> {
+            fn visit_u64<E: Error>(self, number: u64) -> Result<RecordSubject, E> {
                 let process = process_number::process_from_number(number);
                 process
-                    .map(Subject::Process)
+                    .map(RecordSubject::Process)
                     .ok_or_else(|| E::custom("processes are numbered from 1"))
             }
 
-            fn visit_str<E: Error>(self, word: &str) -> Result<Subject, E> {
+            fn visit_str<E: Error>(self, word: &str) -> Result<RecordSubject, E> {
                 match word {
-                    "resource" => Ok(Subject::Resource),
-                    "parent" => Ok(Subject::Parent),
+                    "resource" => Ok(RecordSubject::Resource),
+                    "parent" => Ok(RecordSubject::Parent),
                     _ => Err(E::unknown_variant(word, &["resource", "parent"])),
                 }
             }

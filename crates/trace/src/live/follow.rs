@@ -77,7 +77,7 @@ impl TraceFollower {
 
     /// Returns the maximum number of records and messages that were in memory at the same time. The
     /// number covers all files together.
-    pub fn max_retained_count(&self) -> usize {
+    pub fn peak_retained_count(&self) -> usize {
         self.merging.max_retained_count()
     }
 }
@@ -99,7 +99,7 @@ struct Part {
 
 impl Part {
     fn new(path: &Path, reader: Reader, over: &Arc<AtomicBool>) -> Self {
-        let reader = reader.skipping_contents();
+        let reader = reader.without_message_contents_and_states();
         Part { path: path.into(), number: 1, reader, finished: Vec::new(), over: over.clone() }
     }
 
@@ -112,7 +112,7 @@ impl Part {
     fn turn(&mut self) -> Result<bool, ReadError> {
         match Reader::open(segment_path(&self.path, self.number + 1)) {
             Ok(reader) => {
-                self.reader = reader.skipping_contents();
+                self.reader = reader.without_message_contents_and_states();
                 self.finished.push(segment_path(&self.path, self.number));
                 self.number += 1;
                 Ok(true)

@@ -14,6 +14,6 @@ mod view;
 pub use crate::merge::NextRecord;
 pub use follow::TraceFollower;
 pub use notable_events::NotableEvent;
-pub use strip::{ConditionInterval, TimelineMessage, TimelineStrip};
+pub use strip::{TimelineConditionSpan, TimelineMessage, TimelineStrip};
 pub use tail::TraceTail;
 pub use view::{LiveSnapshot, LiveView, ProcessSnapshot};

@@ -40,7 +40,7 @@ impl RecentEvents {
         description: String,
     ) {
         self.count += 1;
-        let process = process.map(ProcessId::number);
+        let process = process.map(ProcessId::display_number);
         self.events.push_back(NotableEvent {
             number: self.count,
             at: time_ms,

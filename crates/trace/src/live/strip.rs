@@ -24,7 +24,7 @@ const MESSAGE_TIMEOUT: u64 = 2_000_000_000;
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct TimelineStrip {
     /// Conditions that ended within the last 8 seconds, or still hold.
-    pub conditions: Vec<ConditionInterval>,
+    pub conditions: Vec<TimelineConditionSpan>,
     /// Messages that arrived or were lost within the last 8 seconds. Omits messages of failure
     /// detectors that arrived.
     pub messages: Vec<TimelineMessage>,
@@ -32,7 +32,7 @@ pub struct TimelineStrip {
 
 /// An interval in which a condition held at a process.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct ConditionInterval {
+pub struct TimelineConditionSpan {
     /// Number of the process, from 1.
     pub process: u32,
     /// Name of the condition: `waiting`, `inside`, `leading`, `down` or `stopped`.
@@ -132,8 +132,8 @@ impl RecentHistory {
         start: u64,
     ) {
         let message = TimelineMessage {
-            from: from.number(),
-            to: to.number(),
+            from: from.display_number(),
+            to: to.display_number(),
             message: escape_invisible(&message_record.message).into_owned(),
             layer: message_record.layer,
             sent: millis_since(sent, start),
@@ -157,8 +157,8 @@ impl RecentHistory {
         self.spans.retain(|span| span.until.is_none_or(|until| until >= oldest));
         self.messages.retain(|(time, _)| *time >= oldest);
         self.sent.retain(|_, time| *time >= now.saturating_sub(MESSAGE_TIMEOUT));
-        let conditions = self.spans.iter().chain(&open).map(|span| ConditionInterval {
-            process: span.process.number(),
+        let conditions = self.spans.iter().chain(&open).map(|span| TimelineConditionSpan {
+            process: span.process.display_number(),
             condition: span.condition,
             from: millis_since(span.from, start),
             until: span.until.map(|until| millis_since(until, start)),

@@ -4,15 +4,15 @@ use std::collections::{HashMap, VecDeque};
 
 use serde::Serialize;
 use tenure_core::service::mutex;
-use tenure_core::{Fence, ProcessId, Term, Verdict};
+use tenure_core::{Fence, PeerVerdict, ProcessId, Term};
 
 use super::notable_events::{NotableEvent, RecentEvents};
 use super::strip::{ConditionTimeSpan, RecentHistory, TimelineStrip, millis_since};
 use crate::fold::process_state::{
-    ProcessCondition, ProcessState, ProcessStates, ProcessStatus, StateChange,
+    ProcessCondition, ProcessState, ProcessStateChange, ProcessStates, ProcessStatus,
 };
 use crate::format::process_check::unknown_process_error;
-use crate::format::{AccessRecord, Record, RecordKind, Subject};
+use crate::format::{Record, RecordKind, RecordSubject, ResourceAccessRecord};
 
 /// Duration over which rates are averaged, in nanoseconds. The duration is shorter at the
 /// beginning, and longer if snapshots are rare.
@@ -149,14 +149,14 @@ impl LiveView {
         }
         self.start.get_or_insert(record.time);
         match record.process {
-            Subject::Process(_) if self.is_past_end(record.time) => {}
-            Subject::Process(at) => self.of_process(at, record),
-            Subject::Resource => {
+            RecordSubject::Process(_) if self.is_past_end(record.time) => {}
+            RecordSubject::Process(at) => self.of_process(at, record),
+            RecordSubject::Resource => {
                 if let RecordKind::Access(access) = &record.kind {
                     self.accessed(access, record);
                 }
             }
-            Subject::Parent => match &record.kind {
+            RecordSubject::Parent => match &record.kind {
                 RecordKind::End => {
                     self.ended = Some(record.time);
                     self.add_news(record, "end", None);
@@ -175,8 +175,12 @@ impl LiveView {
     /// Adds messages and entries of a process from records that the reader has skipped. The pair
     /// contains the number of messages and the number of entries. Assumes that the process is
     /// outside the critical section after these records.
-    pub(super) fn add_skipped_counts(&mut self, who: Subject, (messages, entries): (u64, u64)) {
-        let Subject::Process(at) = who else { return };
+    pub(super) fn add_skipped_counts(
+        &mut self,
+        who: RecordSubject,
+        (messages, entries): (u64, u64),
+    ) {
+        let RecordSubject::Process(at) = who else { return };
         let Some(process) = self.processes.get_mut(at.index()) else { return };
         process.messages += messages;
         process.entries += entries;
@@ -192,12 +196,12 @@ impl LiveView {
         let changes = if is_late { Vec::new() } else { self.process_states.apply_record(record) };
         // The reader may have skipped the entry that ended a wait, so a wait that seems to last
         // until a crash is not shown.
-        let cut_short =
-            changes.contains(&StateChange::Crashes) || changes.contains(&StateChange::Recovers);
+        let cut_short = changes.contains(&ProcessStateChange::Crashes)
+            || changes.contains(&ProcessStateChange::Recovers);
         for change in changes {
             match change {
-                StateChange::ConditionEnds(ProcessCondition::Waiting, _) if cut_short => {}
-                StateChange::ConditionEnds(condition, from) => {
+                ProcessStateChange::ConditionEnds(ProcessCondition::Waiting, _) if cut_short => {}
+                ProcessStateChange::ConditionEnds(condition, from) => {
                     let until = Some(record.time);
                     self.recent.push_ended_span(ConditionTimeSpan {
                         process: at,
@@ -206,16 +210,18 @@ impl LiveView {
                         until,
                     });
                 }
-                StateChange::Boots => self.add_news(record, "boot", Some(at)),
-                StateChange::Recovers => self.add_news(record, "recover", Some(at)),
-                StateChange::SuspicionChanges(peer, verdict) => {
+                ProcessStateChange::Boots => self.add_news(record, "boot", Some(at)),
+                ProcessStateChange::Recovers => self.add_news(record, "recover", Some(at)),
+                ProcessStateChange::SuspicionChanges(peer, verdict) => {
                     match verdict {
-                        Verdict::Suspect => self.suspicions.insert((at, peer), record.time),
-                        Verdict::Trust => self.suspicions.remove(&(at, peer)),
+                        PeerVerdict::Suspect => self.suspicions.insert((at, peer), record.time),
+                        PeerVerdict::Trust => self.suspicions.remove(&(at, peer)),
                     };
                     self.add_news(record, "suspicion", Some(at));
                 }
-                StateChange::LeaderChanges(Some(term)) => self.on_leader(term, record.time, start),
+                ProcessStateChange::LeaderChanges(Some(term)) => {
+                    self.on_leader(term, record.time, start)
+                }
                 _ => {}
             }
         }
@@ -254,7 +260,7 @@ impl LiveView {
         }
     }
 
-    fn accessed(&mut self, access: &AccessRecord, record: &Record) {
+    fn accessed(&mut self, access: &ResourceAccessRecord, record: &Record) {
         if access.accepted {
             return;
         }
@@ -273,7 +279,7 @@ impl LiveView {
 
     /// Returns the content of the page at the time `now`, in nanoseconds since 1970, and drops old
     /// conditions and messages.
-    pub fn snapshot(&mut self, now: u64) -> LiveSnapshot {
+    pub fn prune_and_snapshot(&mut self, now: u64) -> LiveSnapshot {
         let start = *self.start.get_or_insert(now);
         let rates = self.rates(now);
         let open = self.open();
@@ -284,7 +290,7 @@ impl LiveView {
         LiveSnapshot {
             now: millis_since(now, start),
             leader: self.leader(),
-            fence: self.fence.map(|(fence, at)| (fence.to_string(), at.number())),
+            fence: self.fence.map(|(fence, at)| (fence.to_string(), at.display_number())),
             entries: sum(|process| process.entries),
             entries_per_second: tenths(rates.iter().map(|rate| rate.0).sum()),
             messages: sum(|process| process.messages),
@@ -321,7 +327,7 @@ impl LiveView {
     /// Returns `None` if there is no leader, or if the view has read records of the leader.
     fn silent_leader(&self) -> Option<ConditionTimeSpan> {
         let (Term { number, leader: process }, from) = self.term?;
-        let leads = self.leader() == Some((process.number(), number));
+        let leads = self.leader() == Some((process.display_number(), number));
         let is_silent_leader =
             leads && self.process_states.state(process).status == ProcessStatus::Unknown;
         let condition = word(ProcessCondition::Leading(number));
@@ -336,7 +342,7 @@ impl LiveView {
         let live = (0..self.processes.len()).map(ProcessId::from_index).filter(|at| up(*at));
         let term = live.filter_map(|at| self.process_states.state(at).leader).max()?;
         let leads = term.leader.index() < self.processes.len() && up(term.leader);
-        leads.then_some((term.leader.number(), term.number))
+        leads.then_some((term.leader.display_number(), term.number))
     }
 
     fn process(&self, place: usize, now: u64, rate: (f64, f64)) -> ProcessSnapshot {
@@ -352,7 +358,7 @@ impl LiveView {
         }
         let (lock, for_ms, fence) = lock;
         ProcessSnapshot {
-            process: at.number(),
+            process: at.display_number(),
             life: match process_state.status {
                 ProcessStatus::Unknown => "unknown",
                 ProcessStatus::Down => "down",
@@ -364,7 +370,7 @@ impl LiveView {
             lock,
             for_ms,
             fence,
-            leader: process_state.leader.map(|term| (term.leader.number(), term.number)),
+            leader: process_state.leader.map(|term| (term.leader.display_number(), term.number)),
             suspects: self.suspects(at, process_state),
             entries: watched.entries,
             entries_per_second: tenths(rate.0),
@@ -380,7 +386,7 @@ impl LiveView {
     fn suspects(&self, at: ProcessId, process_state: &ProcessState) -> Vec<u32> {
         let since = |peer: &ProcessId| self.suspicions.get(&(at, *peer)).copied().unwrap_or(0);
         let peers = process_state.suspects.iter().filter(|peer| !self.is_past_end(since(peer)));
-        peers.map(|peer| peer.number()).collect()
+        peers.map(|peer| peer.display_number()).collect()
     }
 
     /// Returns, for each process, the entries and the messages per second, averaged over about the

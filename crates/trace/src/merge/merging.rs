@@ -9,7 +9,7 @@ use super::MergeReport;
 use super::dependency::{Dependency, MessageKey, satisfied_dependencies};
 use super::merge_state::MergeState;
 use super::record_source::{NextRecord, RecordSource};
-use crate::format::{ReadError, Record, RecordKind, Subject, TraceSource, unix_time_nanos};
+use crate::format::{ReadError, Record, RecordKind, RecordSubject, TraceProducer, unix_time_nanos};
 
 /// Maximum number of records that a merge reads ahead per file.
 pub(crate) const LOOK_AHEAD: usize = 1 << 16;
@@ -23,7 +23,7 @@ struct MergedFile<F> {
     records: F,
     /// Records that were read ahead and are not delivered yet.
     ahead: VecDeque<Record>,
-    source: TraceSource,
+    source: TraceProducer,
     state: State,
     /// Process and session of the last record that was read from the file, without regard to
     /// records that belong to no process. `None` before the first record of a process.
@@ -40,7 +40,7 @@ enum State {
 
 /// Sort key of a file, by which the merge selects the next file. The key consists of the time, the
 /// subject and the sequence number of the file's first record, and of the index of the file.
-type Turn = (u64, Subject, u64, usize);
+type Turn = (u64, RecordSubject, u64, usize);
 
 /// Merges the records of many files into one order.
 pub(crate) struct RecordMerger<F> {
@@ -64,7 +64,7 @@ pub(crate) struct RecordMerger<F> {
 impl<F: RecordSource> RecordMerger<F> {
     /// Creates a merge that reads at most `look_ahead` records ahead in each file.
     pub(crate) fn new(
-        files: impl IntoIterator<Item = (TraceSource, F)>,
+        files: impl IntoIterator<Item = (TraceProducer, F)>,
         look_ahead: usize,
     ) -> Self {
         let file = |(source, records)| MergedFile {
@@ -144,8 +144,8 @@ impl<F: RecordSource> RecordMerger<F> {
         if self.blocked.is_empty() {
             return Ok(false);
         }
-        self.look_ahead(None, |source| source == TraceSource::Parent)?;
-        let parents = self.files.iter().filter(|file| file.source == TraceSource::Parent);
+        self.look_ahead(None, |source| source == TraceProducer::Parent)?;
+        let parents = self.files.iter().filter(|file| file.source == TraceProducer::Parent);
         let (crashed, now) = (&self.crashed, unix_time_nanos());
         let news = |record: &&Record| {
             let at = record.process.process();
@@ -220,7 +220,7 @@ impl<F: RecordSource> RecordMerger<F> {
         match records.next_record()? {
             NextRecord::Record(record) => {
                 *last = record.process.process().map(|at| (at, record.session)).or(*last);
-                satisfied_dependencies(&record, *source == TraceSource::Node)
+                satisfied_dependencies(&record, *source == TraceProducer::Node)
                     .for_each(|given| self.merge_state.on_read_ahead(given));
                 ahead.push_back(record);
             }
@@ -236,7 +236,7 @@ impl<F: RecordSource> RecordMerger<F> {
     fn look_ahead(
         &mut self,
         dependency: Option<Dependency>,
-        within: impl Fn(TraceSource) -> bool,
+        within: impl Fn(TraceProducer) -> bool,
     ) -> Result<bool, ReadError> {
         let found = |merge_state: &MergeState| {
             dependency.is_some_and(|dependency| merge_state.is_pending(dependency))
@@ -266,7 +266,7 @@ impl<F: RecordSource> RecordMerger<F> {
 
     fn blocking_dependency(&mut self, file: usize) -> Result<Option<Dependency>, ReadError> {
         let MergedFile { ahead, source, .. } = &self.files[file];
-        let by_process = *source == TraceSource::Node;
+        let by_process = *source == TraceProducer::Node;
         let Some(record) = ahead.front() else { return Ok(None) };
         let Some(at) = record.process.process() else { return Ok(None) };
         let (session, time) = (record.session, record.time);
@@ -277,12 +277,12 @@ impl<F: RecordSource> RecordMerger<F> {
             RecordKind::Crash if !by_process => {
                 let writing = Dependency::SessionRecords(at, session);
                 let writes = self.merge_state.is_pending(writing)
-                    || self.look_ahead(Some(writing), |source| source == TraceSource::Node)?;
+                    || self.look_ahead(Some(writing), |source| source == TraceProducer::Node)?;
                 Ok(writes.then_some(writing))
             }
             RecordKind::Boot if by_process => {
                 self.look_ahead(None, |it| {
-                    !matches!(it, TraceSource::Node | TraceSource::Resource)
+                    !matches!(it, TraceProducer::Node | TraceProducer::Resource)
                 })?;
                 let crash = self.merge_state.last_crash(at, time);
                 let crash = crash.map(|time| Dependency::Crashing(at, time));
@@ -302,7 +302,7 @@ impl<F: RecordSource> RecordMerger<F> {
         }
         let comes = self.merge_state.is_pending(sending)
             || self.look_ahead(Some(sending), |it| {
-                !matches!(it, TraceSource::Parent | TraceSource::Resource)
+                !matches!(it, TraceProducer::Parent | TraceProducer::Resource)
             })?
             || self.may_be_written(message);
         self.unmatched += u64::from(!comes);
@@ -316,7 +316,7 @@ impl<F: RecordSource> RecordMerger<F> {
         let crashed = self.crashed.get(&from).is_some_and(|crashed| *crashed >= session);
         let writes = |file: &MergedFile<F>| {
             let here = file.last.is_some_and(|(at, last)| at == from && last <= session);
-            here && file.source == TraceSource::Node && file.state == State::Silent
+            here && file.source == TraceProducer::Node && file.state == State::Silent
         };
         !crashed && self.files.iter().any(writes)
     }
@@ -325,7 +325,7 @@ impl<F: RecordSource> RecordMerger<F> {
     fn deliver(&mut self, file: usize) -> NextRecord {
         let MergedFile { ahead, source, .. } = &mut self.files[file];
         let Some(record) = ahead.pop_front() else { return NextRecord::End };
-        let by_process = *source == TraceSource::Node;
+        let by_process = *source == TraceProducer::Node;
         self.max_retained = self.max_retained.max(self.merge_state.retained_count());
         for given in satisfied_dependencies(&record, by_process) {
             if self.merge_state.on_delivery(given) {

@@ -13,7 +13,9 @@ pub use record_source::NextRecord;
 pub(crate) use record_source::RecordSource;
 
 use crate::diagram::MAX_DRAWN_PROCESSES;
-use crate::format::{Header, ReadError, Reader, Record, RecordKind, Subject, Trace, TraceSource};
+use crate::format::{
+    Header, ReadError, Reader, Record, RecordKind, RecordSubject, Trace, TraceProducer,
+};
 
 /// Traces of one run, merged into one.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,9 +43,10 @@ pub struct MergedTrace {
 impl MergedTrace {
     /// Returns the records up to and including the parent's first `end`, and true if there is one.
     /// Later records only show that the nodes stop one after another.
-    pub fn records_until_end(&self) -> (&[Record], bool) {
-        let is_end =
-            |record: &Record| record.process == Subject::Parent && record.kind == RecordKind::End;
+    pub fn records_until_run_end(&self) -> (&[Record], bool) {
+        let is_end = |record: &Record| {
+            record.process == RecordSubject::Parent && record.kind == RecordKind::End
+        };
         match self.records.iter().position(is_end) {
             Some(end) => (&self.records[..=end], true),
             None => (&self.records, false),
@@ -57,19 +60,19 @@ impl MergedTrace {
 /// # Errors
 ///
 /// Returns a [`MergeError`] if the files cannot be read or merged.
-pub fn merge_files<P: AsRef<Path>>(
+pub fn merge_files_for_verification<P: AsRef<Path>>(
     paths: impl IntoIterator<Item = P>,
 ) -> Result<MergedTrace, MergeError> {
     gather(MergedFiles::open(paths)?)
 }
 
 /// Reads and merges the files at `paths`. Keeps the contents of messages and the records of states,
-/// which [`merge_files`] skips.
+/// which [`merge_files_for_verification`] skips.
 ///
 /// # Errors
 ///
 /// Returns a [`MergeError`] if the files cannot be read or merged.
-pub fn merge_files_with_contents<P: AsRef<Path>>(
+pub fn merge_files<P: AsRef<Path>>(
     paths: impl IntoIterator<Item = P>,
 ) -> Result<MergedTrace, MergeError> {
     gather(MergedFiles::open_with(paths, |path| Reader::open(path))?)
@@ -138,7 +141,9 @@ impl MergedFiles {
     ///
     /// Returns a [`MergeError`] if the files cannot be opened or merged.
     pub fn open<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Result<Self, MergeError> {
-        MergedFiles::open_with(paths, |path| Ok(Reader::open(path)?.skipping_contents()))
+        MergedFiles::open_with(paths, |path| {
+            Ok(Reader::open(path)?.without_message_contents_and_states())
+        })
     }
 
     fn open_with<P: AsRef<Path>>(
@@ -179,7 +184,7 @@ impl MergedFiles {
 
     /// Returns the maximum number of records and messages, of all files together, that were in
     /// memory at the same time.
-    pub fn max_retained_count(&self) -> usize {
+    pub fn peak_retained_count(&self) -> usize {
         self.merging.max_retained_count()
     }
 }
@@ -208,8 +213,9 @@ impl std::fmt::Debug for MergedFiles {
 pub(crate) fn common_header<'a>(
     headers: impl Iterator<Item = &'a Header> + Clone,
 ) -> Result<Header, MergeError> {
-    let own =
-        |header: &&Header| !matches!(header.source, TraceSource::Parent | TraceSource::Resource);
+    let own = |header: &&Header| {
+        !matches!(header.source, TraceProducer::Parent | TraceProducer::Resource)
+    };
     let mut all = headers.clone();
     let first = headers.clone().find(own).or_else(|| all.next()).ok_or(MergeError::NoTrace)?;
     for header in headers.clone() {
@@ -228,7 +234,7 @@ pub(crate) fn common_header<'a>(
     let fenced = headers.clone().all(|header| header.fenced);
     // The parent starts the nodes and injects faults. Its header lists the properties that are
     // promised in spite of these faults.
-    let mut parents = headers.filter(|header| header.source == TraceSource::Parent);
+    let mut parents = headers.filter(|header| header.source == TraceProducer::Parent);
     let parent = parents.find(|header| !header.promises.is_empty()).unwrap_or(first);
     let most_bypass = parent.most_bypass.or(first.most_bypass);
     Ok(Header { fenced, promises: parent.promises.clone(), most_bypass, ..first.clone() })
@@ -239,7 +245,7 @@ pub(crate) fn common_header<'a>(
 fn check_same_options<'a>(
     headers: impl Iterator<Item = &'a Header> + Clone,
 ) -> Result<(), MergeError> {
-    let made = headers.filter(|header| header.source != TraceSource::Node);
+    let made = headers.filter(|header| header.source != TraceProducer::Node);
     let seeds = made.clone().filter_map(|header| header.seed);
     let differ = other_than_first(seeds).map(|(one, other)| format!("seeds {one} and {other}"));
     let commands = made.filter_map(|header| header.replay.as_ref());
@@ -259,17 +265,19 @@ fn other_than_first<T: PartialEq>(mut all: impl Iterator<Item = T>) -> Option<(T
 /// Also returns an error if the traces of two nodes begin with boots of the same process in the
 /// same session, because the two boots belong to different runs.
 fn check_distinct<'a>(
-    firsts: impl Iterator<Item = (TraceSource, Option<&'a Record>)>,
+    firsts: impl Iterator<Item = (TraceProducer, Option<&'a Record>)>,
 ) -> Result<(), MergeError> {
-    let mut seen: Vec<(TraceSource, &Record)> = Vec::new();
+    let mut seen: Vec<(TraceProducer, &Record)> = Vec::new();
     for (source, first) in firsts {
         let Some(first) = first else { continue };
         if seen.contains(&(source, first)) {
             return Err(MergeError::DuplicateTrace { record: first.describe() });
         }
-        let is_boot = source == TraceSource::Node && first.kind == RecordKind::Boot;
+        let is_boot = source == TraceProducer::Node && first.kind == RecordKind::Boot;
         if is_boot
-            && seen.iter().any(|(source, it)| *source == TraceSource::Node && same_boot(it, first))
+            && seen
+                .iter()
+                .any(|(source, it)| *source == TraceProducer::Node && same_boot(it, first))
         {
             let Record { process, session, .. } = first;
             let difference = format!("{process} boots in session {session} of two");

@@ -1,6 +1,6 @@
 //! Checks of the names and types in an expression.
 
-use super::error::{PropertyError, unknown_name_remedy};
+use super::error::{ExpressionError, unknown_name_remedy};
 use super::formula::{
     ComparedValue, Condition, MessagePattern, NumberTerm, PathStep, ProcessTerm, PropertyInputs,
     Relation, Sign, StatePath,
@@ -18,7 +18,7 @@ pub(super) struct ExpressionChecker<'a> {
     pub(super) text: &'a str,
     pub(super) vocabulary: &'a Vocabulary,
     /// Names of all variables. The index of a name in this list identifies the variable in a
-    /// [`VariableBinding`](super::VariableBinding).
+    /// [`VariableAssignment`](super::VariableAssignment).
     pub(super) variables: Vec<String>,
     /// Variables in scope, each with its name and its index in [`variables`](Self::variables). A
     /// later variable hides an earlier one of the same name.
@@ -83,14 +83,14 @@ impl<'a> ExpressionChecker<'a> {
         span: &TextSpan,
         problem: impl Into<String>,
         remedy: impl Into<String>,
-    ) -> PropertyError {
-        PropertyError::new(self.text, span.clone(), problem, remedy)
+    ) -> ExpressionError {
+        ExpressionError::new(self.text, span.clone(), problem, remedy)
     }
 
     pub(super) fn check_condition(
         &mut self,
         node: &SyntaxNode,
-    ) -> Result<Condition, PropertyError> {
+    ) -> Result<Condition, ExpressionError> {
         match self.typed(node)? {
             Typed::Condition(condition) => Ok(condition),
             Typed::Messages(number) => {
@@ -108,7 +108,7 @@ impl<'a> ExpressionChecker<'a> {
         }
     }
 
-    fn number(&mut self, node: &SyntaxNode) -> Result<NumberTerm, PropertyError> {
+    fn number(&mut self, node: &SyntaxNode) -> Result<NumberTerm, ExpressionError> {
         match self.typed(node)? {
             Typed::Number(number) | Typed::Messages(number) => Ok(number),
             Typed::State(path, _) => {
@@ -126,7 +126,7 @@ impl<'a> ExpressionChecker<'a> {
         }
     }
 
-    fn process_term(&mut self, node: &SyntaxNode) -> Result<ProcessTerm, PropertyError> {
+    fn process_term(&mut self, node: &SyntaxNode) -> Result<ProcessTerm, ExpressionError> {
         match self.typed(node)? {
             Typed::Process(who) => Ok(who),
             Typed::State(path, _) => {
@@ -141,7 +141,7 @@ impl<'a> ExpressionChecker<'a> {
         }
     }
 
-    fn typed(&mut self, node: &SyntaxNode) -> Result<Typed<'a>, PropertyError> {
+    fn typed(&mut self, node: &SyntaxNode) -> Result<Typed<'a>, ExpressionError> {
         Ok(match &node.kind {
             SyntaxNodeKind::Bool(value) => Typed::Condition(Condition::Constant(*value)),
             SyntaxNodeKind::Number(value) => Typed::Number(NumberTerm::Constant(*value)),
@@ -166,7 +166,7 @@ impl<'a> ExpressionChecker<'a> {
         })
     }
 
-    fn process(&mut self, number: u32, span: &TextSpan) -> Result<ProcessTerm, PropertyError> {
+    fn process(&mut self, number: u32, span: &TextSpan) -> Result<ProcessTerm, ExpressionError> {
         let size = self.vocabulary.group_size;
         if number == 0 || number > size {
             let remedy = format!("the group is P1 to P{size}");
@@ -176,7 +176,7 @@ impl<'a> ExpressionChecker<'a> {
         Ok(ProcessTerm::Fixed(number - 1))
     }
 
-    fn word(&mut self, word: &str, span: &TextSpan) -> Result<Typed<'a>, PropertyError> {
+    fn word(&mut self, word: &str, span: &TextSpan) -> Result<Typed<'a>, ExpressionError> {
         let known = self.scope.iter().rev().find(|(name, _)| name == word);
         if let Some((_, place)) = known {
             return Ok(Typed::Process(ProcessTerm::Variable(*place)));
@@ -210,7 +210,7 @@ impl<'a> ExpressionChecker<'a> {
         quantifier: Quantifier,
         variables: &[(String, TextSpan)],
         body: &SyntaxNode,
-    ) -> Result<Typed<'a>, PropertyError> {
+    ) -> Result<Typed<'a>, ExpressionError> {
         if let Some((_, span)) = variables.get(MAX_BOUND - self.bound) {
             let problem = format!("more than {MAX_BOUND} nested variables");
             let remedy = format!(
@@ -253,7 +253,7 @@ impl<'a> ExpressionChecker<'a> {
         node: &SyntaxNode,
         name: &str,
         arguments: &[SyntaxNode],
-    ) -> Result<Typed<'a>, PropertyError> {
+    ) -> Result<Typed<'a>, ExpressionError> {
         let name_span = node.span.start..node.span.start + name.len();
         let Some(predicate) = Predicate::find(name) else {
             let remedy = unknown_name_remedy(name, &available_names(self.vocabulary), "predicates");
@@ -317,7 +317,7 @@ impl<'a> ExpressionChecker<'a> {
         }
     }
 
-    fn pattern(&mut self, arguments: &[SyntaxNode]) -> Result<MessagePattern, PropertyError> {
+    fn pattern(&mut self, arguments: &[SyntaxNode]) -> Result<MessagePattern, ExpressionError> {
         let (SyntaxNodeKind::Word(message), span) = (&arguments[0].kind, &arguments[0].span) else {
             let remedy = self.message_names("");
             return Err(self.error(&arguments[0].span, "expected the name of a message", remedy));
@@ -341,7 +341,7 @@ impl<'a> ExpressionChecker<'a> {
         unknown_name_remedy(message, &known.collect::<Vec<_>>(), "messages")
     }
 
-    fn state(&mut self, span: &TextSpan, of: &SyntaxNode) -> Result<Typed<'a>, PropertyError> {
+    fn state(&mut self, span: &TextSpan, of: &SyntaxNode) -> Result<Typed<'a>, ExpressionError> {
         let Some(schema) = &self.vocabulary.states else {
             let remedy = "record them: `tenure simulate … --trace FILE --states`";
             return Err(self.error(span, "the trace has no states of processes", remedy));
@@ -353,7 +353,7 @@ impl<'a> ExpressionChecker<'a> {
     }
 
     /// Checks a path of fields and elements that begins at `of`.
-    fn part(&mut self, of: &SyntaxNode, steps: &[PartStep]) -> Result<Typed<'a>, PropertyError> {
+    fn part(&mut self, of: &SyntaxNode, steps: &[PartStep]) -> Result<Typed<'a>, ExpressionError> {
         let (mut part, mut span) = (self.typed(of)?, of.span.clone());
         for PartStep { kind, end } in steps {
             part = match kind {
@@ -373,7 +373,7 @@ impl<'a> ExpressionChecker<'a> {
         whole: &TextSpan,
         name: &str,
         end: usize,
-    ) -> Result<Typed<'a>, PropertyError> {
+    ) -> Result<Typed<'a>, ExpressionError> {
         let span = end - name.len()..end;
         let (mut path, schema) = match of {
             Typed::State(path, schema) => (path, schema),
@@ -404,7 +404,7 @@ impl<'a> ExpressionChecker<'a> {
         of: Typed<'a>,
         whole: &TextSpan,
         by: &SyntaxNode,
-    ) -> Result<Typed<'a>, PropertyError> {
+    ) -> Result<Typed<'a>, ExpressionError> {
         let Typed::State(mut path, schema) = of else {
             return Err(self.error(whole, "only a list of a state has elements", ""));
         };
@@ -425,7 +425,7 @@ impl<'a> ExpressionChecker<'a> {
         operator: Operator,
         left: &SyntaxNode,
         right: &SyntaxNode,
-    ) -> Result<Typed<'a>, PropertyError> {
+    ) -> Result<Typed<'a>, ExpressionError> {
         let less = |relation, left, right| Condition::Compare(relation, left, right);
         Ok(Typed::Condition(match operator {
             Operator::LeadsTo => {
@@ -458,7 +458,7 @@ impl<'a> ExpressionChecker<'a> {
         &mut self,
         first: &SyntaxNode,
         rest: &[(Operator, SyntaxNode)],
-    ) -> Result<Typed<'a>, PropertyError> {
+    ) -> Result<Typed<'a>, ExpressionError> {
         // All operators of a chain have the same precedence.
         let first_operator = rest.first().map(|(operator, _)| *operator);
         if matches!(first_operator, Some(Operator::Plus | Operator::Minus)) {
@@ -482,7 +482,7 @@ impl<'a> ExpressionChecker<'a> {
         &mut self,
         left: &SyntaxNode,
         right: &SyntaxNode,
-    ) -> Result<Condition, PropertyError> {
+    ) -> Result<Condition, ExpressionError> {
         let who = self.process_term(left)?;
         self.uses.process_identities = true;
         match self.typed(right)? {
@@ -499,7 +499,7 @@ impl<'a> ExpressionChecker<'a> {
         node: &SyntaxNode,
         left: &SyntaxNode,
         right: &SyntaxNode,
-    ) -> Result<Condition, PropertyError> {
+    ) -> Result<Condition, ExpressionError> {
         Ok(match (self.typed(left)?, self.typed(right)?) {
             (Typed::State(path, schema), Typed::Name(name)) => {
                 self.variant(&right.span, path, schema, name)?
@@ -554,7 +554,7 @@ impl<'a> ExpressionChecker<'a> {
         node: &SyntaxNode,
         schema: Option<&SampledStateSchema>,
         who: &ProcessTerm,
-    ) -> Result<(), PropertyError> {
+    ) -> Result<(), ExpressionError> {
         let ProcessTerm::Variable(place) = who else { return Ok(()) };
         let Some(schema) = schema.filter(|it| !it.names.is_empty() && !it.has_processes) else {
             return Ok(());
@@ -576,7 +576,7 @@ impl<'a> ExpressionChecker<'a> {
         path: StatePath,
         schema: Option<&SampledStateSchema>,
         name: String,
-    ) -> Result<Condition, PropertyError> {
+    ) -> Result<Condition, ExpressionError> {
         if let Some(schema) = schema
             && name != "None"
             && !schema.names.contains(&name)

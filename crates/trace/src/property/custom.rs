@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use tenure_core::{ProcessId, Property};
 
 use super::check::ExpressionChecker;
-use super::error::PropertyError;
+use super::error::ExpressionError;
 use super::evaluate::{ExpressionEvaluator, StateView};
 use super::facts::FactSelection;
 use super::formula::{Condition, PropertyInputs};
@@ -15,10 +15,10 @@ use super::parser::{LEADS_TO_ADVICE, parse_expression};
 use super::syntax::{Operator, SyntaxNode, SyntaxNodeKind};
 use super::vocabulary::Vocabulary;
 
-/// Kind of a property that the user has written as an expression. Each kind has its own
-/// command-line option, such as `--always`.
+/// Temporal operator of a property that the user has written as an expression. Each operator has
+/// its own command-line option, such as `--always`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum PropertyForm {
+pub enum TemporalOperator {
     /// For all values of the free variables, no state meets the condition.
     Never,
     /// For all values of the free variables, every state meets the condition.
@@ -30,40 +30,42 @@ pub enum PropertyForm {
     LeadsTo,
 }
 
-impl PropertyForm {
-    /// Returns the name of the command-line option for properties of this form, without hyphens.
+impl TemporalOperator {
+    /// Returns the name of the command-line option for properties with this operator, without
+    /// hyphens.
     pub const fn name(self) -> &'static str {
         match self {
-            PropertyForm::Never => "never",
-            PropertyForm::Always => "always",
-            PropertyForm::Eventually => "eventually",
-            PropertyForm::LeadsTo => "leads-to",
+            TemporalOperator::Never => "never",
+            TemporalOperator::Always => "always",
+            TemporalOperator::Eventually => "eventually",
+            TemporalOperator::LeadsTo => "leads-to",
         }
     }
 
-    /// Splits the name of a property in reports into the form (such as `always`) and the
-    /// expression. Returns `None` for any other name.
-    pub fn split_name(name: &str) -> Option<(PropertyForm, &str)> {
+    /// Splits the name of a property in reports into the temporal operator (such as `always`) and
+    /// the expression. Returns `None` for any other name.
+    pub fn split_name(name: &str) -> Option<(TemporalOperator, &str)> {
         let forms = [
-            PropertyForm::Never,
-            PropertyForm::Always,
-            PropertyForm::Eventually,
-            PropertyForm::LeadsTo,
+            TemporalOperator::Never,
+            TemporalOperator::Always,
+            TemporalOperator::Eventually,
+            TemporalOperator::LeadsTo,
         ];
-        let split =
-            |form: PropertyForm| Some((form, name.strip_prefix(form.name())?.strip_prefix(' ')?));
+        let split = |form: TemporalOperator| {
+            Some((form, name.strip_prefix(form.name())?.strip_prefix(' ')?))
+        };
         forms.into_iter().find_map(split)
     }
 
     /// Returns true if the property is a liveness property, which demands that a certain state
-    /// occurs. Only a whole run can violate a liveness property. A property of any other form can
-    /// be violated by a single state.
+    /// occurs. Only a whole run can violate a liveness property. A property with any other operator
+    /// can be violated by a single state.
     pub const fn is_liveness(self) -> bool {
-        matches!(self, PropertyForm::Eventually | PropertyForm::LeadsTo)
+        matches!(self, TemporalOperator::Eventually | TemporalOperator::LeadsTo)
     }
 }
 
-impl fmt::Display for PropertyForm {
+impl fmt::Display for TemporalOperator {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
@@ -72,16 +74,17 @@ impl fmt::Display for PropertyForm {
 /// A property that the user has written as an expression, checked and ready for evaluation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExpressionProperty {
-    form: PropertyForm,
+    form: TemporalOperator,
     text: String,
-    /// Name in reports: the form of the property (such as `always`), followed by the expression.
+    /// Name in reports: the temporal operator of the property (such as `always`), followed by the
+    /// expression.
     name: &'static str,
     /// The condition of the property. For a leads-to property, the condition on the left of `~>`.
     condition: Condition,
     /// For a leads-to property, the condition on the right of `~>`. Otherwise `None`.
     target: Option<Condition>,
     /// Names of all variables. The index of a name in this list identifies the variable in a
-    /// [`VariableBinding`].
+    /// [`VariableAssignment`].
     variables: Vec<String>,
     /// Free variables, which no quantifier binds. Each element is an index in `variables`.
     free: Vec<usize>,
@@ -91,29 +94,29 @@ pub struct ExpressionProperty {
 
 /// Values of all variables of a property, by the index of the variable. Each value is the index of
 /// a process.
-pub type VariableBinding = Vec<u32>;
+pub type VariableAssignment = Vec<u32>;
 
 impl ExpressionProperty {
     /// Parses and checks an expression.
     ///
     /// # Errors
     ///
-    /// Returns a [`PropertyError`] that states which part of the expression is wrong.
+    /// Returns a [`ExpressionError`] that states which part of the expression is wrong.
     pub fn parse(
-        form: PropertyForm,
+        form: TemporalOperator,
         text: &str,
         vocabulary: &Vocabulary,
-    ) -> Result<Self, PropertyError> {
+    ) -> Result<Self, ExpressionError> {
         let node = parse_expression(text)?;
         let mut checker = ExpressionChecker::new(text, vocabulary);
         let (condition, target) = match (form, &node.kind) {
             (
-                PropertyForm::LeadsTo,
+                TemporalOperator::LeadsTo,
                 SyntaxNodeKind::Binary { operator: Operator::LeadsTo, left, right },
             ) => (checker.check_condition(left)?, Some(checker.check_condition(right)?)),
-            (PropertyForm::LeadsTo, _) => {
+            (TemporalOperator::LeadsTo, _) => {
                 let problem = "expected '~>' between two conditions";
-                return Err(PropertyError::new(text, node.span, problem, LEADS_TO_ADVICE));
+                return Err(ExpressionError::new(text, node.span, problem, LEADS_TO_ADVICE));
             }
             _ => (checker.check_condition(&node)?, None),
         };
@@ -129,14 +132,14 @@ impl ExpressionProperty {
         text: &str,
         node: &SyntaxNode,
         checker: &ExpressionChecker<'_>,
-    ) -> Result<(), PropertyError> {
+    ) -> Result<(), ExpressionError> {
         const MAX_FREE: usize = 3;
         if checker.free.len() <= MAX_FREE {
             return Ok(());
         }
         let problem = format!("{} free variables", checker.free.len());
         let remedy = "expected at most 3; exists and forall bind more";
-        Err(PropertyError::new(text, node.span.clone(), problem, remedy))
+        Err(ExpressionError::new(text, node.span.clone(), problem, remedy))
     }
 
     /// Returns the same property for a group of `size` processes. A predicate or an equation that
@@ -146,8 +149,9 @@ impl ExpressionProperty {
         ExpressionProperty { size, ..self.clone() }
     }
 
-    /// Returns the form of the property: `never`, `always`, `eventually` or `leads-to`.
-    pub const fn form(&self) -> PropertyForm {
+    /// Returns the temporal operator of the property: `never`, `always`, `eventually` or
+    /// `leads-to`.
+    pub const fn operator(&self) -> TemporalOperator {
         self.form
     }
 
@@ -172,9 +176,9 @@ impl ExpressionProperty {
         FactSelection { phases, leaders, fences, is_election_only: false }
     }
 
-    /// Returns one binding for each combination of values of the free variables. The variables that
-    /// a quantifier binds have the value 0 in each of these bindings.
-    pub fn bindings(&self) -> Vec<VariableBinding> {
+    /// Returns one assignment for each combination of values of the free variables. The variables
+    /// that a quantifier binds have the value 0 in each of these assignments.
+    pub fn assignments(&self) -> Vec<VariableAssignment> {
         let mut bindings = vec![vec![0; self.variables.len()]];
         for place in &self.free {
             bindings = bindings
@@ -192,13 +196,13 @@ impl ExpressionProperty {
     }
 
     /// Returns values of the free variables for which this state violates the property. Returns
-    /// `None` if there are no such values. Call this method only for the forms `never` and
-    /// `always`, because a single state can violate only these forms.
-    pub fn violating_binding(
+    /// `None` if there are no such values. Call this method only for the operators `never` and
+    /// `always`, because a single state can violate only properties with these operators.
+    pub fn violating_assignment(
         &self,
         view: &mut (impl StateView + ?Sized),
-    ) -> Option<VariableBinding> {
-        let wanted = self.form == PropertyForm::Never;
+    ) -> Option<VariableAssignment> {
+        let wanted = self.form == TemporalOperator::Never;
         let first = vec![0; self.variables.len()];
         let mut evaluator = ExpressionEvaluator { view, size: self.size, values: first };
         self.search(&mut evaluator, 0, wanted).then_some(evaluator.values)
@@ -228,7 +232,7 @@ impl ExpressionProperty {
     /// the start of a run, an `eventually` property is pending, and a `leads-to` property is not.
     pub fn is_pending(
         &self,
-        binding: &VariableBinding,
+        binding: &VariableAssignment,
         was_pending: bool,
         view: &mut (impl StateView + ?Sized),
     ) -> bool {
@@ -246,24 +250,24 @@ impl ExpressionProperty {
     /// state that has not occurred yet. The result is the same for all values of the free
     /// variables.
     pub const fn is_pending_initially(&self) -> bool {
-        matches!(self.form, PropertyForm::Eventually)
+        matches!(self.form, TemporalOperator::Eventually)
     }
 
-    /// Describes how a state violates the property for `binding`. The form of the property is
-    /// `never` or `always`.
-    pub fn explain_violation(&self, binding: &VariableBinding) -> String {
+    /// Describes how a state violates the property for `binding`. The temporal operator of the
+    /// property is `never` or `always`.
+    pub fn explain_violation(&self, binding: &VariableAssignment) -> String {
         let text = &self.text;
         match (self.form, self.values(binding)) {
-            (PropertyForm::Never, None) => format!("{text} is true here"),
-            (PropertyForm::Never, Some(values)) => format!("{text} is true here for {values}"),
+            (TemporalOperator::Never, None) => format!("{text} is true here"),
+            (TemporalOperator::Never, Some(values)) => format!("{text} is true here for {values}"),
             (_, None) => format!("{text} is false here"),
             (_, Some(values)) => format!("{text} is false here for {values}"),
         }
     }
 
-    /// Describes the state that the property still demands for `binding`. The form of the property
-    /// is `eventually` or `leads-to`.
-    pub fn explain_pending(&self, binding: &VariableBinding) -> String {
+    /// Describes the state that the property still demands for `binding`. The temporal operator of
+    /// the property is `eventually` or `leads-to`.
+    pub fn explain_pending(&self, binding: &VariableAssignment) -> String {
         let missing = match self.text.split_once("~>") {
             Some((_, target)) if self.target.is_some() => target.trim(),
             _ => &self.text,
@@ -276,7 +280,7 @@ impl ExpressionProperty {
 
     /// Returns the values of the free variables as text, such as `p = P1`. `None` if there are no
     /// free variables.
-    fn values(&self, binding: &VariableBinding) -> Option<String> {
+    fn values(&self, binding: &VariableAssignment) -> Option<String> {
         let value =
             |place: &usize| format!("{} = {}", self.variables[*place], ProcessId(binding[*place]));
         let values: Vec<String> = self.free.iter().map(value).collect();

@@ -9,14 +9,14 @@ use super::syntax::TextSpan;
 /// [`Display`](fmt::Display) shows the problem, the expression with carets under the wrong part,
 /// and the remedy, on one line each.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub struct PropertyError {
+pub struct ExpressionError {
     text: String,
     span: TextSpan,
     problem: String,
     remedy: String,
 }
 
-impl PropertyError {
+impl ExpressionError {
     /// Creates the error of the part `span` of `text`. The remedy may be empty.
     pub(super) fn new(
         text: &str,
@@ -25,7 +25,7 @@ impl PropertyError {
         remedy: impl Into<String>,
     ) -> Self {
         let (problem, remedy) = (problem.into(), remedy.into());
-        PropertyError { text: text.to_owned(), span, problem, remedy }
+        ExpressionError { text: text.to_owned(), span, problem, remedy }
     }
 
     /// Returns the range of the wrong part in the text, in bytes.
@@ -39,7 +39,7 @@ impl PropertyError {
     }
 }
 
-impl fmt::Display for PropertyError {
+impl fmt::Display for ExpressionError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let width = |text: &str| text.chars().count();
         let before = width(&self.text[..self.span.start]);

@@ -35,7 +35,7 @@ pub trait StateView {
     /// Returns the number of messages with this name that the last step has sent. The last step is
     /// the step that led to this state. If `from` is given, only messages from this process count.
     /// If `to` is given, only messages to this process count.
-    fn sent(&mut self, message: &str, from: Option<u32>, to: Option<u32>) -> u64;
+    fn sent_in_step(&mut self, message: &str, from: Option<u32>, to: Option<u32>) -> u64;
 
     /// Returns the state of a process as a [tree](crate::state::debug_tree). Returns `None` if the
     /// process is down, or if its state is unknown.
@@ -169,7 +169,7 @@ impl<V: StateView + ?Sized> ExpressionEvaluator<'_, V> {
             }
             NumberTerm::Sent(pattern) => {
                 let (from, to) = self.ends(pattern)?;
-                self.view.sent(&pattern.message, from, to).into()
+                self.view.sent_in_step(&pattern.message, from, to).into()
             }
         })
     }

@@ -3,7 +3,7 @@
 use tenure_core::service::{agreement, election, log, mutex};
 use tenure_core::{Fence, ProcessId, Service};
 
-use crate::format::{CommandData, EventData};
+use crate::format::{RecordedCommand, RecordedEvent};
 
 /// Facts about all processes of a group, from the commands and events of their users.
 ///
@@ -92,13 +92,13 @@ pub struct StepFacts {
 
 impl StepFacts {
     /// Adds to this step a command that the user of the process issues.
-    pub fn on_command(&mut self, command: &CommandData) {
+    pub fn on_command(&mut self, command: &RecordedCommand) {
         self.requests |= command.mutex() == Some(&mutex::Command::Enter)
             || command.election() == Some(&election::Command::Elect);
     }
 
     /// Adds to this step an event that the user of the process receives.
-    pub fn on_event(&mut self, event: &EventData) {
+    pub fn on_event(&mut self, event: &RecordedEvent) {
         match event.mutex() {
             Some(mutex::Event::Entered { .. }) => self.enters = true,
             Some(mutex::Event::Exited) => self.exits = true,
@@ -119,7 +119,7 @@ impl ServiceFacts {
     }
 
     /// Applies a command that the user of process `at` issues.
-    pub fn on_command(&mut self, at: ProcessId, command: &CommandData) {
+    pub fn on_command(&mut self, at: ProcessId, command: &RecordedCommand) {
         let (tracked, mine) = (self.tracked, &mut self.processes[at.index()]);
         let enters = command.mutex() == Some(&mutex::Command::Enter);
         let elects =
@@ -128,7 +128,7 @@ impl ServiceFacts {
     }
 
     /// Applies an event that the user of process `at` receives.
-    pub fn on_event(&mut self, at: ProcessId, event: &EventData) {
+    pub fn on_event(&mut self, at: ProcessId, event: &RecordedEvent) {
         let (tracked, mine) = (self.tracked, &mut self.processes[at.index()]);
         match event.mutex() {
             Some(mutex::Event::Entered { fence }) => {
@@ -151,7 +151,7 @@ impl ServiceFacts {
             }
             None => {}
         }
-        if let EventData::Agreement(agreement::Event::Log(event)) = event {
+        if let RecordedEvent::Agreement(agreement::Event::Log(event)) = event {
             match event {
                 log::Event::Leading { term } => mine.set_leader(tracked, Some((at, *term))),
                 log::Event::Following { term, leader } => {

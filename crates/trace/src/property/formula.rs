@@ -1,5 +1,5 @@
 //! Checked expressions, ready for evaluation. A variable is represented by its index in a
-//! [`VariableBinding`](super::VariableBinding), the list of the values of all variables.
+//! [`VariableAssignment`](super::VariableAssignment), the list of the values of all variables.
 
 /// A condition on a state of the group.
 #[derive(Clone, Debug, PartialEq, Eq)]

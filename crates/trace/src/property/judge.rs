@@ -6,11 +6,11 @@ use std::sync::Arc;
 use serde_json::Value;
 use tenure_core::{Finding, FirstViolation, Judgement, ProcessId, Service};
 
-use super::custom::{ExpressionProperty, VariableBinding};
+use super::custom::{ExpressionProperty, VariableAssignment};
 use super::evaluate::StateView;
 use super::facts::{FactSelection, ServiceFacts, StepFacts};
 use super::steps::{begins_real_step, begins_step};
-use crate::fold::process_state::{ProcessStates, ProcessStatus, StateChange};
+use crate::fold::process_state::{ProcessStateChange, ProcessStates, ProcessStatus};
 use crate::format::{ClockUnit, Record, RecordKind};
 
 /// Checks properties against the records of a run, one record after another.
@@ -35,9 +35,9 @@ pub struct PropertyJudge {
 struct PropertyRun {
     property: Arc<ExpressionProperty>,
     violation: Option<FirstViolation>,
-    /// One element for each binding of the free variables of a liveness property. The flag is true
-    /// if the property is pending: it demands a state that has not occurred yet.
-    pending: Vec<(VariableBinding, bool)>,
+    /// One element for each assignment of values to the free variables of a liveness property. The
+    /// flag is true if the property is pending: it demands a state that has not occurred yet.
+    pending: Vec<(VariableAssignment, bool)>,
 }
 
 impl PropertyJudge {
@@ -51,7 +51,8 @@ impl PropertyJudge {
     ) -> Self {
         let run = |property: &Arc<ExpressionProperty>| {
             let property = Arc::new(property.with_group_size(size));
-            let bindings = if property.form().is_liveness() { property.bindings() } else { vec![] };
+            let bindings =
+                if property.operator().is_liveness() { property.assignments() } else { vec![] };
             let first = property.is_pending_initially();
             let pending = bindings.into_iter().map(|binding| (binding, first)).collect();
             PropertyRun { property, violation: None, pending }
@@ -77,7 +78,7 @@ impl PropertyJudge {
     /// records of a step have different times, and must be in the order of
     /// [`order_by_step`](super::order_by_step).
     #[must_use]
-    pub const fn with_clock(mut self, clock: ClockUnit) -> Self {
+    pub const fn with_clock_unit(mut self, clock: ClockUnit) -> Self {
         self.clock = clock;
         self
     }
@@ -123,7 +124,7 @@ impl PropertyJudge {
     /// Returns a property that has been violated so far, with its first violation. If there are
     /// several, returns the first in the list given to [`PropertyJudge::new`]. Returns `None` if
     /// there is none.
-    pub fn first_violation(&self) -> Option<(&ExpressionProperty, &FirstViolation)> {
+    pub fn violated_property(&self) -> Option<(&ExpressionProperty, &FirstViolation)> {
         self.runs.iter().find_map(|run| Some((&*run.property, run.violation.as_ref()?)))
     }
 
@@ -146,10 +147,10 @@ impl PropertyRun {
         for (binding, pending) in &mut self.pending {
             *pending = self.property.is_pending(binding, *pending, view);
         }
-        if self.property.form().is_liveness() {
+        if self.property.operator().is_liveness() {
             return;
         }
-        if let Some(binding) = self.property.violating_binding(view) {
+        if let Some(binding) = self.property.violating_assignment(view) {
             let message = self.property.explain_violation(&binding);
             self.violation = Some(FirstViolation { time, at, message });
         }
@@ -192,7 +193,7 @@ struct RecordedView {
 impl RecordedView {
     fn apply(&mut self, at: ProcessId, record: &Record) {
         for change in self.processes.apply_record(record) {
-            if matches!(change, StateChange::Crashes) {
+            if matches!(change, ProcessStateChange::Crashes) {
                 self.services.on_crash(at);
             }
         }
@@ -201,7 +202,7 @@ impl RecordedView {
                 self.step.on_command(command);
                 self.services.on_command(at, command);
             }
-            RecordKind::Event(event) if !self.processes.state(at).is_down() => {
+            RecordKind::Event(event) if !self.processes.state(at).is_crashed_or_ended() => {
                 self.step.on_event(event);
                 self.services.on_event(at, event);
             }
@@ -264,7 +265,7 @@ impl StateView for RecordedView {
         self.in_flight.iter().filter(|(sent, _)| matches(sent)).map(|(_, count)| count).sum()
     }
 
-    fn sent(&mut self, message: &str, from: Option<u32>, to: Option<u32>) -> u64 {
+    fn sent_in_step(&mut self, message: &str, from: Option<u32>, to: Option<u32>) -> u64 {
         let by = self.step.at.is_some_and(|at| from.is_none_or(|from| from == at.0));
         let matches = |sent: &&(String, u32)| sent.0 == message && to.is_none_or(|to| to == sent.1);
         if by { self.sent.iter().filter(matches).count() as u64 } else { 0 }

@@ -5,7 +5,7 @@ use winnow::prelude::*;
 use winnow::stream::{LocatingSlice, Stream};
 use winnow::token::{any, one_of, take_while};
 
-use super::error::PropertyError;
+use super::error::ExpressionError;
 use super::syntax::{Operator, TextSpan};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub(super) enum Token {
 type Input<'t> = LocatingSlice<&'t str>;
 
 /// Splits a text into tokens, each with its position in the text.
-pub(super) fn tokenize(text: &str) -> Result<Vec<(Token, TextSpan)>, PropertyError> {
+pub(super) fn tokenize(text: &str) -> Result<Vec<(Token, TextSpan)>, ExpressionError> {
     let mut input = LocatingSlice::new(text);
     let mut tokens = Vec::new();
     loop {
@@ -42,13 +42,13 @@ pub(super) fn tokenize(text: &str) -> Result<Vec<(Token, TextSpan)>, PropertyErr
             Ok((Some(token), span)) => tokens.push((token, span)),
             Ok((None, span)) => {
                 let problem = format!("number out of range: {}", &text[span.clone()]);
-                return Err(PropertyError::new(text, span, problem, "expected at most 2^64 - 1"));
+                return Err(ExpressionError::new(text, span, problem, "expected at most 2^64 - 1"));
             }
             Err(_) => {
                 let letter = text[start..].chars().next().unwrap_or_default();
                 let problem = format!("unexpected character '{letter}'");
                 let span = start..start + letter.len_utf8();
-                return Err(PropertyError::new(text, span, problem, OPERATORS_HELP));
+                return Err(ExpressionError::new(text, span, problem, OPERATORS_HELP));
             }
         }
     }

@@ -20,8 +20,8 @@ mod steps;
 mod syntax;
 mod vocabulary;
 
-pub use custom::{ExpressionProperty, PropertyForm, VariableBinding};
-pub use error::PropertyError;
+pub use custom::{ExpressionProperty, TemporalOperator, VariableAssignment};
+pub use error::ExpressionError;
 pub use evaluate::StateView;
 pub use facts::{FactSelection, ServiceFacts, StepFacts};
 pub use formula::PropertyInputs;

@@ -1,6 +1,6 @@
 //! Parser of expressions, by precedence climbing.
 
-use super::error::PropertyError;
+use super::error::ExpressionError;
 use super::lexer::{Token, tokenize};
 use super::syntax::{
     Operator, PartStep, PartStepKind, Quantifier, SyntaxNode, SyntaxNodeKind, TextSpan,
@@ -10,7 +10,7 @@ use super::syntax::{
 /// limit keeps the recursion over the tree within the stack of a thread.
 const MAX_DEPTH: u32 = 64;
 
-pub(super) fn parse_expression(text: &str) -> Result<SyntaxNode, PropertyError> {
+pub(super) fn parse_expression(text: &str) -> Result<SyntaxNode, ExpressionError> {
     let mut parser = Parser { text, tokens: tokenize(text)?, place: 0, depth: 0 };
     let node = parser.expression(0)?;
     match parser.peek() {
@@ -41,8 +41,8 @@ impl Parser<'_> {
         self.tokens.get(self.place).map_or(end..end, |(_, span)| span.clone())
     }
 
-    fn wrong(&self, problem: &str, remedy: &str) -> PropertyError {
-        PropertyError::new(self.text, self.here(), problem, remedy)
+    fn wrong(&self, problem: &str, remedy: &str) -> ExpressionError {
+        ExpressionError::new(self.text, self.here(), problem, remedy)
     }
 
     fn skip(&mut self, token: &Token) -> bool {
@@ -51,13 +51,13 @@ impl Parser<'_> {
         there
     }
 
-    fn expect(&mut self, token: &Token, problem: &str) -> Result<TextSpan, PropertyError> {
+    fn expect(&mut self, token: &Token, problem: &str) -> Result<TextSpan, ExpressionError> {
         let span = self.here();
         if self.skip(token) { Ok(span) } else { Err(self.wrong(problem, "")) }
     }
 
     /// Parses an expression whose operators have at least the binding precedence `least`.
-    fn expression(&mut self, least: u8) -> Result<SyntaxNode, PropertyError> {
+    fn expression(&mut self, least: u8) -> Result<SyntaxNode, ExpressionError> {
         self.deepen()?;
         let mut left = self.prefix()?;
         while let Some(Token::Operator(operator)) = self.peek() {
@@ -86,12 +86,12 @@ impl Parser<'_> {
     }
 
     /// Increments the depth of the syntax tree. Returns an error if the depth exceeds the limit.
-    fn deepen(&mut self) -> Result<(), PropertyError> {
+    fn deepen(&mut self) -> Result<(), ExpressionError> {
         self.depth += 1;
         if self.depth > MAX_DEPTH { Err(self.too_deep()) } else { Ok(()) }
     }
 
-    fn too_deep(&self) -> PropertyError {
+    fn too_deep(&self) -> ExpressionError {
         self.wrong("too deeply nested", &format!("expected at most {MAX_DEPTH} levels"))
     }
 
@@ -121,7 +121,7 @@ impl Parser<'_> {
         SyntaxNode { span, kind }
     }
 
-    fn prefix(&mut self) -> Result<SyntaxNode, PropertyError> {
+    fn prefix(&mut self) -> Result<SyntaxNode, ExpressionError> {
         let start = self.here().start;
         if self.skip(&Token::Not) {
             self.deepen()?;
@@ -142,7 +142,7 @@ impl Parser<'_> {
         self.postfix()
     }
 
-    fn postfix(&mut self) -> Result<SyntaxNode, PropertyError> {
+    fn postfix(&mut self) -> Result<SyntaxNode, ExpressionError> {
         let of = self.primary()?;
         let mut steps = Vec::new();
         while let Some(step) = self.part_step()? {
@@ -157,7 +157,7 @@ impl Parser<'_> {
     }
 
     /// Parses a field after a dot, or an element in brackets. Returns `None` if neither follows.
-    fn part_step(&mut self) -> Result<Option<PartStep>, PropertyError> {
+    fn part_step(&mut self) -> Result<Option<PartStep>, ExpressionError> {
         if self.skip(&Token::Dot) {
             let Some(Token::Word(name)) = self.peek().cloned() else {
                 return Err(self.wrong("expected a field after '.'", ""));
@@ -174,7 +174,7 @@ impl Parser<'_> {
         Ok(None)
     }
 
-    fn primary(&mut self) -> Result<SyntaxNode, PropertyError> {
+    fn primary(&mut self) -> Result<SyntaxNode, ExpressionError> {
         let span = self.here();
         let Some(token) = self.peek().cloned() else {
             return Err(self.wrong("the expression ends too early", EXPECTED));
@@ -195,7 +195,7 @@ impl Parser<'_> {
         Ok(SyntaxNode { span, kind })
     }
 
-    fn word(&mut self, word: String, span: TextSpan) -> Result<SyntaxNode, PropertyError> {
+    fn word(&mut self, word: String, span: TextSpan) -> Result<SyntaxNode, ExpressionError> {
         self.place += 1;
         let quantifier = match &*word {
             "forall" => Some(Quantifier::Forall),
@@ -227,7 +227,7 @@ impl Parser<'_> {
         &mut self,
         quantifier: Quantifier,
         start: usize,
-    ) -> Result<SyntaxNode, PropertyError> {
+    ) -> Result<SyntaxNode, ExpressionError> {
         let mut variables = Vec::new();
         loop {
             let span = self.here();
@@ -248,7 +248,7 @@ impl Parser<'_> {
         Ok(SyntaxNode { span, kind: SyntaxNodeKind::Quantified { quantifier, variables, body } })
     }
 
-    fn call(&mut self, name: String, start: usize) -> Result<SyntaxNode, PropertyError> {
+    fn call(&mut self, name: String, start: usize) -> Result<SyntaxNode, ExpressionError> {
         self.place += 1;
         let mut arguments = Vec::new();
         while self.peek() != Some(&Token::Close) {

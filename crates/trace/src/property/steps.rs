@@ -53,7 +53,7 @@ pub(super) const fn begins_step(kind: &RecordKind) -> bool {
 /// record the timers of its failure detector, and its application sends messages of its own accord.
 pub(super) fn begins_real_step(kind: &RecordKind) -> bool {
     match kind {
-        RecordKind::Send(message) => message.layer == Layer::Detector || message.is_user_message(),
+        RecordKind::Send(message) => message.layer == Layer::Detector || message.is_between_users(),
         _ => begins_step(kind),
     }
 }

@@ -10,7 +10,7 @@ use super::service_command::{
     ServiceCommand, ServiceEvent, numeric_argument, numeric_command, one_word_command,
     script_command,
 };
-use crate::format::{CommandData, DEFAULT_MAX_PROCESSES, EventData};
+use crate::format::{DEFAULT_MAX_PROCESSES, RecordedCommand, RecordedEvent};
 use crate::scripts::script::ScriptCommand;
 
 /// Implements [`ServiceCommand`] and [`ServiceEvent`] for agreement services. The argument `words`
@@ -27,11 +27,11 @@ macro_rules! agreement_commands {
                 const ONE_WORD_COMMANDS: &'static [(&'static str, Self)] =
                     &[$(($word, $service::Command::$plain)),*];
 
-                $(fn from_script($script_command: &ScriptCommand) -> Option<Self> {
+                $(fn from_script_command($script_command: &ScriptCommand) -> Option<Self> {
                     $parse
                 }
 
-                fn to_script(&self, $at: ProcessId) -> ScriptCommand {
+                fn to_script_command(&self, $at: ProcessId) -> ScriptCommand {
                     let $command = self;
                     $format
                 })?
@@ -44,26 +44,28 @@ macro_rules! agreement_commands {
                     Some(self.clone().into())
                 }
 
-                fn to_record(&self) -> CommandData {
-                    CommandData::Agreement(self.clone().into())
+                fn to_recorded(&self) -> RecordedCommand {
+                    RecordedCommand::Agreement(self.clone().into())
                 }
             }
 
             impl ServiceEvent for $service::Event {
-                fn to_record(&self) -> EventData {
-                    EventData::Agreement(self.clone().into())
+                fn to_recorded(&self) -> RecordedEvent {
+                    RecordedEvent::Agreement(self.clone().into())
                 }
             }
         )+
 
         impl ServiceCommand for agreement::Command {
-            fn from_script(script_command: &ScriptCommand) -> Option<Self> {
-                None$(.or_else(|| $service::Command::from_script(script_command).map(Self::from)))+
+            fn from_script_command(script_command: &ScriptCommand) -> Option<Self> {
+                None$(.or_else(|| {
+                    $service::Command::from_script_command(script_command).map(Self::from)
+                }))+
             }
 
-            fn to_script(&self, at: ProcessId) -> ScriptCommand {
+            fn to_script_command(&self, at: ProcessId) -> ScriptCommand {
                 match self {
-                    $(agreement::Command::$Service(command) => command.to_script(at)),+
+                    $(agreement::Command::$Service(command) => command.to_script_command(at)),+
                 }
             }
 
@@ -75,8 +77,8 @@ macro_rules! agreement_commands {
                 Some(self.clone())
             }
 
-            fn to_record(&self) -> CommandData {
-                CommandData::Agreement(self.clone())
+            fn to_recorded(&self) -> RecordedCommand {
+                RecordedCommand::Agreement(self.clone())
             }
         }
     };
@@ -144,7 +146,8 @@ agreement_commands! {
         },
         format |command, at| match command {
             drinking::Command::Thirst { bottles } => {
-                let peers: Vec<String> = bottles.iter().map(|it| it.number().to_string()).collect();
+                let numbers = bottles.iter().map(|it| it.display_number().to_string());
+                let peers: Vec<String> = numbers.collect();
                 ScriptCommand { words: vec![peers.join(",")], ..script_command("thirst", at) }
             }
             drinking::Command::Quench => script_command("quench", at),
@@ -244,8 +247,8 @@ agreement_commands! {
 }
 
 impl ServiceEvent for agreement::Event {
-    fn to_record(&self) -> EventData {
-        EventData::Agreement(self.clone())
+    fn to_recorded(&self) -> RecordedEvent {
+        RecordedEvent::Agreement(self.clone())
     }
 }
 
@@ -269,9 +272,13 @@ mod tests {
             for at in [0, 1, 2].map(ProcessId) {
                 let user_config = UserModelConfig { service: *service, at, size: 3, work_count: 1 };
                 let Some(command) = User::first_command(&user_config) else { continue };
-                let said = command.to_script(at);
-                assert_eq!(agreement::Command::from_script(&said), Some(command.clone()));
-                assert_eq!(command.to_record().to_script(at), Some(said), "and as a trace says it");
+                let said = command.to_script_command(at);
+                assert_eq!(agreement::Command::from_script_command(&said), Some(command.clone()));
+                assert_eq!(
+                    command.to_recorded().to_script_command(at),
+                    Some(said),
+                    "and as a trace says it"
+                );
                 checked += 1;
             }
             assert!(checked > 0, "a workload asks something of a {}", service.name());

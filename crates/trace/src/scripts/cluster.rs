@@ -5,13 +5,13 @@ use std::mem;
 
 use tenure_core::{
     ChannelOrder, EffectBuffer, Environment, Group, Input, Labelled, Layer, LocalTime, Observation,
-    ProcessId, Protocol, TimerChange, Verdict,
+    PeerVerdict, ProcessId, Protocol, TimerChange,
 };
 
 use crate::scripts::process_timers::{ProcessTimers, TimerDueTime};
 use crate::scripts::random::SplitMix64;
 use crate::scripts::save_fault::{MuteState, SaveFault, SaveFaults};
-use crate::scripts::script::{Action, MessageSelector};
+use crate::scripts::script::{MessageSelector, ScriptAction};
 
 /// Number of steps after which a cluster is considered to run forever.
 pub(crate) const MAX_STEPS: u32 = 10_000;
@@ -41,13 +41,13 @@ pub struct TestCluster<P: Protocol> {
     armed: u64,
     pub(crate) batch: EffectBuffer<P, RandomSource>,
     /// Events since the last call of [`TestCluster::take_events`].
-    seen: Vec<(ProcessId, ClusterEvent<P>)>,
+    seen: Vec<(ProcessId, ProcessEvent<P>)>,
     sent: BTreeMap<(Layer, &'static str), u64>,
     /// Lines of the transcript. `None` if the test has not requested a transcript.
     lines: Option<Vec<String>>,
     /// Actions performed so far. In place of an action `stabilize`, the list contains its
     /// individual steps.
-    pub(crate) performed_actions: Vec<Action>,
+    pub(crate) performed_actions: Vec<ScriptAction>,
     /// Save fault of each process, if any. The fault lasts until the next crash of the process.
     save_faults: SaveFaults<P>,
 }
@@ -57,7 +57,7 @@ pub type Link = (ProcessId, ProcessId);
 
 /// Event at a process: a command of its user, an event for its user, a crash or a recovery.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ClusterEvent<P: Protocol> {
+pub enum ProcessEvent<P: Protocol> {
     /// The user issued a command.
     Command(P::Command),
     /// The process emitted an event.
@@ -68,14 +68,14 @@ pub enum ClusterEvent<P: Protocol> {
     Recovered,
 }
 
-impl<P: Protocol> ClusterEvent<P> {
+impl<P: Protocol> ProcessEvent<P> {
     /// Converts the event to the form that monitors observe. The result has no vector clock.
     pub fn to_observation(&self) -> Observation<'_, P::Command, P::Event> {
         match self {
-            ClusterEvent::Command(command) => Observation::Command { command, clock: None },
-            ClusterEvent::Event(event) => Observation::Event(event),
-            ClusterEvent::Crashed => Observation::Crashed,
-            ClusterEvent::Recovered => Observation::Recovered,
+            ProcessEvent::Command(command) => Observation::Command { command, clock: None },
+            ProcessEvent::Event(event) => Observation::Event(event),
+            ProcessEvent::Crashed => Observation::Crashed,
+            ProcessEvent::Recovered => Observation::Recovered,
         }
     }
 }
@@ -132,7 +132,7 @@ impl<P: Protocol> TestCluster<P> {
     }
 
     /// Creates a cluster of `size` booted processes, all with the configuration `config`.
-    pub fn uniform(size: u32, order: ChannelOrder, config: P::Config) -> Self {
+    pub fn with_same_config(size: u32, order: ChannelOrder, config: P::Config) -> Self {
         TestCluster::new(size, order, |_| config.clone())
     }
 
@@ -278,7 +278,7 @@ impl<P: Protocol> TestCluster<P> {
     }
 
     /// Returns the events since the last call of this method, each with its process.
-    pub fn take_events(&mut self) -> Vec<(ProcessId, ClusterEvent<P>)> {
+    pub fn take_events(&mut self) -> Vec<(ProcessId, ProcessEvent<P>)> {
         mem::take(&mut self.seen)
     }
 
@@ -302,14 +302,14 @@ impl<P: Protocol> TestCluster<P> {
     #[track_caller]
     pub fn issue_command(&mut self, at: ProcessId, command: P::Command) {
         self.transcribe(|| format!("{at} asks {command:?}"));
-        self.seen.push((at, ClusterEvent::Command(command.clone())));
+        self.seen.push((at, ProcessEvent::Command(command.clone())));
         self.step(at, Input::Command(command));
     }
 
     /// Informs a process of a verdict of its failure detector.
     #[track_caller]
-    pub fn report_verdict(&mut self, at: ProcessId, peer: ProcessId, verdict: Verdict) {
-        let verb = if verdict == Verdict::Suspect { "suspects" } else { "trusts" };
+    pub fn report_suspicion(&mut self, at: ProcessId, peer: ProcessId, verdict: PeerVerdict) {
+        let verb = if verdict == PeerVerdict::Suspect { "suspects" } else { "trusts" };
         self.transcribe(|| format!("{at} {verb} {peer}"));
         self.step(at, Input::Suspicion { peer, verdict });
     }
@@ -318,7 +318,7 @@ impl<P: Protocol> TestCluster<P> {
     #[track_caller]
     pub fn crash(&mut self, at: ProcessId) {
         self.shut(at);
-        self.seen.push((at, ClusterEvent::Crashed));
+        self.seen.push((at, ProcessEvent::Crashed));
         self.transcribe(|| format!("{at} crashes"));
     }
 
@@ -356,7 +356,7 @@ impl<P: Protocol> TestCluster<P> {
         let ProcessSlot::Down { stable } = &self.places[at.index()] else { panic!("{at} is down") };
         let stable = stable.clone();
         self.transcribe(|| format!("{at} recovers"));
-        self.seen.push((at, ClusterEvent::Recovered));
+        self.seen.push((at, ProcessEvent::Recovered));
         self.places[at.index()] = self.boot(at, Some(stable));
         self.release(at);
     }
@@ -383,7 +383,7 @@ impl<P: Protocol> TestCluster<P> {
 
     /// Delivers a message to `to` as if `from` had sent it.
     #[track_caller]
-    pub fn deliver_injected(&mut self, from: ProcessId, to: ProcessId, message: P::Message) {
+    pub fn inject_and_deliver(&mut self, from: ProcessId, to: ProcessId, message: P::Message) {
         self.transcribe(|| format!("{to} receives {message:?} from {from}"));
         self.step(to, Input::Message { from, message });
     }
@@ -430,7 +430,7 @@ impl<P: Protocol> TestCluster<P> {
     /// Delivers messages until none is in flight, then fires the timer that is due first. Repeats
     /// this until nothing is left to do. Ignores partitions. Panics after 10,000 timers.
     #[track_caller]
-    pub fn settle(&mut self) {
+    pub fn run_until_quiescent(&mut self) {
         for _ in 0..MAX_STEPS {
             self.deliver_all(&mut SplitMix64(0));
             match self.next_timer() {
@@ -447,24 +447,24 @@ impl<P: Protocol> TestCluster<P> {
         if let Some(place) = self.next_deliverable_index() {
             let (from, to) = self.in_flight[place].link;
             self.deliver_nth(place);
-            self.record_action(Action::Deliver(MessageSelector::oldest(from, to)));
+            self.record_action(ScriptAction::Deliver(MessageSelector::oldest(from, to)));
             return true;
         }
         let Some((at, timer)) = self.next_timer().filter(|_| fires_timers) else { return false };
-        let action = Action::Fire { at, timer: format!("{timer:?}") };
+        let action = ScriptAction::Fire { at, timer: format!("{timer:?}") };
         self.fire_timer(at, timer);
         self.record_action(action);
         true
     }
 
     /// Records the random values that a step has drawn, and then the action of this step.
-    pub(crate) fn record_action(&mut self, action: Action) {
+    pub(crate) fn record_action(&mut self, action: ScriptAction) {
         let source = &mut self.batch.environment;
         source.choices.clear();
         let drawn = mem::take(&mut source.drawn).into_iter();
         let at = action.actor();
         self.performed_actions
-            .extend(drawn.filter_map(|value| Some(Action::Choose { at: at?, value })));
+            .extend(drawn.filter_map(|value| Some(ScriptAction::Choose { at: at?, value })));
         self.performed_actions.push(action);
     }
 
@@ -506,7 +506,7 @@ impl<P: Protocol> TestCluster<P> {
     pub(crate) fn deliver_nth(&mut self, index: usize) {
         let InFlightMessage { link: (from, to), message } = self.take(index);
         if self.is_up(to) {
-            self.deliver_injected(from, to, message);
+            self.inject_and_deliver(from, to, message);
         } else {
             self.transcribe(|| format!("{message:?} from {from} is lost: {to} is down"));
         }
@@ -543,7 +543,7 @@ impl<P: Protocol> TestCluster<P> {
     fn boot(&mut self, me: ProcessId, stable: Option<P::Stable>) -> ProcessSlot<P> {
         let size = ProcessId::from_index(self.configs.len()).0;
         let config = &self.configs[me.index()];
-        let process = P::boot(Group::new(me, size), config, stable, &mut self.batch.effects());
+        let process = P::boot(Group::new(me, size), config, stable, &mut self.batch.sink());
         ProcessSlot::Up { process, timers: ProcessTimers::default() }
     }
 
@@ -553,11 +553,11 @@ impl<P: Protocol> TestCluster<P> {
             panic!("{at} is up")
         };
         let Some(since) = self.save_faults.mute_state_mut(at) else {
-            process.step(input, &mut self.batch.effects());
+            process.step(input, &mut self.batch.sink());
             return self.release(at);
         };
         let mut after = process.clone();
-        after.step(input, &mut self.batch.effects());
+        after.step(input, &mut self.batch.sink());
         *since = since.after_input(after.stable() != process.stable());
         if *since == MuteState::Saved {
             *process = after;
@@ -594,7 +594,7 @@ impl<P: Protocol> TestCluster<P> {
         }
         for event in mem::take(&mut self.batch.events) {
             self.transcribe(|| format!("  emits {event:?}"));
-            self.seen.push((at, ClusterEvent::Event(event)));
+            self.seen.push((at, ProcessEvent::Event(event)));
         }
     }
 }

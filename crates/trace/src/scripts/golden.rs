@@ -23,7 +23,7 @@ use crate::scripts::service_command::ServiceCommand;
 ///
 /// Panics with all problems and differences if an outcome differs, if a script cannot be read,
 /// parsed or performed, or if there is no script.
-pub fn golden<P: Protocol<Command: ServiceCommand>>(
+pub fn run_golden_scripts<P: Protocol<Command: ServiceCommand>>(
     folder: impl AsRef<Path>,
     config: impl Fn(Group) -> P::Config,
 ) {

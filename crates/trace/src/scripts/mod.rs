@@ -15,13 +15,13 @@ mod script;
 mod service_command;
 mod users;
 
-pub use cluster::{ClusterEvent, Link, TestCluster};
-pub use golden::golden;
-pub use parse::ParseError;
+pub use cluster::{Link, ProcessEvent, TestCluster};
+pub use golden::run_golden_scripts;
+pub use parse::ScriptParseError;
 pub use perform::{PerformError, perform_script};
 pub use random::SplitMix64;
-pub use runner::{ActionError, FollowError, ScriptRunner, find_timer};
+pub use runner::{ActionError, ScheduleReplayError, ScriptRunner, find_timer};
 pub use save_fault::{MuteState, SaveFault, SaveFaults};
 pub use schedule::{Schedule, ScheduleError};
-pub use script::{Action, MessageSelector, Script, ScriptBlock, ScriptCommand, ScriptLine};
+pub use script::{MessageSelector, Script, ScriptAction, ScriptBlock, ScriptCommand, ScriptLine};
 pub use service_command::{RecordableProtocol, ServiceCommand, ServiceEvent};

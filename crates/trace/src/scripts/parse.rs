@@ -2,17 +2,17 @@
 
 use std::str::FromStr;
 
-use tenure_core::{ChannelOrder, ProcessId, Verdict};
+use tenure_core::{ChannelOrder, PeerVerdict, ProcessId};
 
 use crate::format::{process_number, units};
 use crate::scripts::script::{
-    Action, MessageSelector, Script, ScriptBlock, ScriptCommand, ScriptLine,
+    MessageSelector, Script, ScriptAction, ScriptBlock, ScriptCommand, ScriptLine,
 };
 
 /// Error: a script could not be parsed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {description}")]
-pub struct ParseError {
+pub struct ScriptParseError {
     /// Number of the line, from 1.
     pub line: usize,
     /// Description of the problem, and the form that the line should have.
@@ -20,9 +20,9 @@ pub struct ParseError {
 }
 
 impl FromStr for Script {
-    type Err = ParseError;
+    type Err = ScriptParseError;
 
-    fn from_str(text: &str) -> Result<Self, ParseError> {
+    fn from_str(text: &str) -> Result<Self, ScriptParseError> {
         let mut script = Script::default();
         let mut block = ScriptBlock::default();
         for (place, line) in text.lines().enumerate() {
@@ -42,7 +42,8 @@ impl FromStr for Script {
                 }
                 let parsed = parse_line(line.trim_start());
                 block.lines.push(
-                    parsed.map_err(|description| ParseError { line: place + 1, description })?,
+                    parsed
+                        .map_err(|description| ScriptParseError { line: place + 1, description })?,
                 );
             }
         }
@@ -67,50 +68,52 @@ fn parse_line(line: &str) -> Result<ScriptLine, String> {
     Ok(ScriptLine::Actions(parts.map(str::parse).collect::<Result<_, _>>()?))
 }
 
-impl FromStr for Action {
+impl FromStr for ScriptAction {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
         let words: Vec<&str> = text.split_whitespace().collect();
         match *words.as_slice() {
             ["group", size] => match size.parse() {
-                Ok(size) if size > 0 => Ok(Action::Group(size)),
+                Ok(size) if size > 0 => Ok(ScriptAction::Group(size)),
                 _ => Err(format!("invalid group size `{size}`; expected `group 3`")),
             },
-            ["channel", "fifo"] => Ok(Action::Channel(ChannelOrder::Fifo)),
-            ["channel", "reordered"] => Ok(Action::Channel(ChannelOrder::Reordered)),
-            ["deliver", link, ref rest @ ..] => Ok(Action::Deliver(pick(link, rest)?)),
+            ["channel", "fifo"] => Ok(ScriptAction::Channel(ChannelOrder::Fifo)),
+            ["channel", "reordered"] => Ok(ScriptAction::Channel(ChannelOrder::Reordered)),
+            ["deliver", link, ref rest @ ..] => Ok(ScriptAction::Deliver(pick(link, rest)?)),
             ["tell", target] => match link(target) {
-                Some((from, to)) => Ok(Action::Tell { from: process(from)?, to: process(to)? }),
+                Some((from, to)) => {
+                    Ok(ScriptAction::Tell { from: process(from)?, to: process(to)? })
+                }
                 None => Err(form("tell")),
             },
-            ["hear", link] => Ok(Action::Hear(pick(link, &[])?)),
+            ["hear", link] => Ok(ScriptAction::Hear(pick(link, &[])?)),
             ["hear", link, place] if place.starts_with(|first: char| first.is_ascii_digit()) => {
-                Ok(Action::Hear(pick(link, &[place])?))
+                Ok(ScriptAction::Hear(pick(link, &[place])?))
             }
-            ["lose", link, ref rest @ ..] => Ok(Action::Lose(pick(link, rest)?)),
-            ["duplicate", link, ref rest @ ..] => Ok(Action::Duplicate(pick(link, rest)?)),
+            ["lose", link, ref rest @ ..] => Ok(ScriptAction::Lose(pick(link, rest)?)),
+            ["duplicate", link, ref rest @ ..] => Ok(ScriptAction::Duplicate(pick(link, rest)?)),
             ["delay", link, ref rest @ .., "by", units] => {
-                let by = units::parse_units_to_ticks(units).ok_or_else(|| form("delay"))?;
-                Ok(Action::Delay { pick: pick(link, rest)?, by })
+                let by = units::parse_time_units(units).ok_or_else(|| form("delay"))?;
+                Ok(ScriptAction::Delay { pick: pick(link, rest)?, by })
             }
             ["fire", at, ref timer @ ..] if !timer.is_empty() => {
-                Ok(Action::Fire { at: process(at)?, timer: timer.join(" ") })
+                Ok(ScriptAction::Fire { at: process(at)?, timer: timer.join(" ") })
             }
             ["choose", at, value] => match value.parse() {
-                Ok(value) => Ok(Action::Choose { at: process(at)?, value }),
+                Ok(value) => Ok(ScriptAction::Choose { at: process(at)?, value }),
                 Err(_) => Err(form("choose")),
             },
-            ["mute", at] => Ok(Action::Mute(process(at)?)),
-            ["unsaved", at] => Ok(Action::Unsaved(process(at)?)),
-            ["crash", at] => Ok(Action::Crash(process(at)?)),
-            ["recover", at] => Ok(Action::Recover(process(at)?)),
+            ["mute", at] => Ok(ScriptAction::Mute(process(at)?)),
+            ["unsaved", at] => Ok(ScriptAction::Unsaved(process(at)?)),
+            ["crash", at] => Ok(ScriptAction::Crash(process(at)?)),
+            ["recover", at] => Ok(ScriptAction::Recover(process(at)?)),
             ["split", ref rest @ ..] => split(rest),
-            ["heal"] => Ok(Action::Heal),
-            ["suspect", at, peer] => suspicion(at, peer, Verdict::Suspect),
-            ["trust", at, peer] => suspicion(at, peer, Verdict::Trust),
+            ["heal"] => Ok(ScriptAction::Heal),
+            ["suspect", at, peer] => suspicion(at, peer, PeerVerdict::Suspect),
+            ["trust", at, peer] => suspicion(at, peer, PeerVerdict::Trust),
             ["stabilize", ref rest @ ..] => stabilize(rest),
-            ["look", at] => Ok(Action::Look(process(at)?)),
+            ["look", at] => Ok(ScriptAction::Look(process(at)?)),
             [
                 "group" | "channel" | "deliver" | "tell" | "hear" | "lose" | "duplicate" | "delay"
                 | "fire" | "choose" | "mute" | "unsaved" | "crash" | "recover" | "heal" | "suspect"
@@ -151,12 +154,12 @@ fn form(verb: &str) -> String {
     format!("expected `{right}`")
 }
 
-fn split(words: &[&str]) -> Result<Action, String> {
+fn split(words: &[&str]) -> Result<ScriptAction, String> {
     let sides = words.split(|word| *word == "|");
     let side = |side: &[&str]| side.iter().map(|word| process(word)).collect();
     let sides: Vec<Vec<ProcessId>> = sides.map(side).collect::<Result<_, _>>()?;
     let several = sides.len() > 1 && sides.iter().all(|side| !side.is_empty());
-    if several { Ok(Action::Split(sides)) } else { Err(form("split")) }
+    if several { Ok(ScriptAction::Split(sides)) } else { Err(form("split")) }
 }
 
 fn process(word: &str) -> Result<ProcessId, String> {
@@ -192,11 +195,11 @@ fn pick(word: &str, rest: &[&str]) -> Result<MessageSelector, String> {
     }
 }
 
-fn suspicion(at: &str, peer: &str, verdict: Verdict) -> Result<Action, String> {
-    Ok(Action::Suspicion { at: process(at)?, peer: process(peer)?, verdict })
+fn suspicion(at: &str, peer: &str, verdict: PeerVerdict) -> Result<ScriptAction, String> {
+    Ok(ScriptAction::Suspicion { at: process(at)?, peer: process(peer)?, verdict })
 }
 
-fn stabilize(rest: &[&str]) -> Result<Action, String> {
+fn stabilize(rest: &[&str]) -> Result<ScriptAction, String> {
     let (timers, rest) = match rest {
         ["timers", rest @ ..] => (true, rest),
         _ => (false, rest),
@@ -207,16 +210,16 @@ fn stabilize(rest: &[&str]) -> Result<Action, String> {
         _ => None,
     };
     let wrong = || "expected `stabilize`, `stabilize timers`, `stabilize 20`".to_owned();
-    most.map(|most| Action::Stabilize { timers, most }).ok_or_else(wrong)
+    most.map(|most| ScriptAction::Stabilize { timers, most }).ok_or_else(wrong)
 }
 
-fn ask(verb: &str, target: &str, rest: &[&str]) -> Result<Action, String> {
+fn ask(verb: &str, target: &str, rest: &[&str]) -> Result<ScriptAction, String> {
     let (at, peer) = match link(target) {
         Some((at, peer)) => (process(at)?, Some(process(peer)?)),
         None => (process(target)?, None),
     };
     let words = rest.iter().map(|word| (*word).to_owned()).collect();
-    Ok(Action::Command(ScriptCommand { verb: verb.to_owned(), at, peer, words }))
+    Ok(ScriptAction::Command(ScriptCommand { verb: verb.to_owned(), at, peer, words }))
 }
 
 #[cfg(test)]
@@ -260,7 +263,10 @@ exit p1
 
     #[test]
     fn both_arrow_forms_are_equal() {
-        assert_eq!("deliver p2->p1".parse::<Action>(), "deliver p2→p1".parse::<Action>());
+        assert_eq!(
+            "deliver p2->p1".parse::<ScriptAction>(),
+            "deliver p2→p1".parse::<ScriptAction>()
+        );
     }
 
     #[test]
@@ -293,7 +299,11 @@ exit p1
             ("fire p1", "expected `fire p1 timer-name`"),
         ] {
             let error = format!("group 3\n{wrong}\n").parse::<Script>().unwrap_err();
-            assert_eq!(error, ParseError { line: 2, description: description.into() }, "{wrong}");
+            assert_eq!(
+                error,
+                ScriptParseError { line: 2, description: description.into() },
+                "{wrong}"
+            );
         }
     }
 }

@@ -5,7 +5,7 @@ use tenure_core::{ChannelOrder, Group, Labelled, ProcessId, Protocol};
 use crate::scripts::cluster::MAX_STEPS;
 use crate::scripts::cluster::TestCluster;
 use crate::scripts::runner::{ActionError, ScriptRunner, find_timer};
-use crate::scripts::script::{Action, MessageSelector, Script, ScriptCommand};
+use crate::scripts::script::{MessageSelector, Script, ScriptAction, ScriptCommand};
 use crate::scripts::service_command::ServiceCommand;
 
 /// Error: a script could not be performed.
@@ -55,7 +55,7 @@ pub(crate) fn perform_script_on<P: Protocol<Command: ServiceCommand>>(
         let mut lines = Vec::new();
         for (line, action) in block.actions_with_lines() {
             match (action, stages.last_mut()) {
-                (Action::Group(size), _) => {
+                (ScriptAction::Group(size), _) => {
                     stages.push(TestCluster::with_transcript(*size, ChannelOrder::Fifo, config));
                 }
                 (_, None) => return Err(PerformError::NoGroup { line }),
@@ -71,59 +71,65 @@ pub(crate) fn perform_script_on<P: Protocol<Command: ServiceCommand>>(
 }
 
 impl<P: Protocol<Command: ServiceCommand>> ScriptRunner for TestCluster<P> {
-    fn perform(&mut self, action: &Action) -> Result<(), ActionError> {
+    fn perform(&mut self, action: &ScriptAction) -> Result<(), ActionError> {
         self.batch.environment.drawn.clear();
         match action {
-            Action::Group(_) => return Err(ActionError::GroupExists),
-            Action::Choose { at, value } => return self.choose(*at, *value),
-            Action::Channel(order) => self.channel_order = *order,
-            Action::Command(script_command) => self.ask(script_command)?,
-            Action::Deliver(pick) => {
+            ScriptAction::Group(_) => return Err(ActionError::GroupExists),
+            ScriptAction::Choose { at, value } => return self.choose(*at, *value),
+            ScriptAction::Channel(order) => self.channel_order = *order,
+            ScriptAction::Command(script_command) => self.ask(script_command)?,
+            ScriptAction::Deliver(pick) => {
                 let place = self.next(pick)?;
                 self.deliver_nth(place);
             }
-            Action::Tell { from, to } => self.tell(*from, *to)?,
-            Action::Hear(pick) => self.hear(pick)?,
-            Action::Lose(pick) => {
+            ScriptAction::Tell { from, to } => self.tell(*from, *to)?,
+            ScriptAction::Hear(pick) => self.hear(pick)?,
+            ScriptAction::Lose(pick) => {
                 let place = self.find(pick)?;
                 self.lose_nth(place);
             }
-            Action::Duplicate(pick) => {
+            ScriptAction::Duplicate(pick) => {
                 let place = self.find(pick)?;
                 self.duplicate_nth(place);
             }
             // In a cluster, a message has no delay. The action only checks that the message exists.
-            Action::Delay { pick, .. } => drop(self.find(pick)?),
-            Action::Fire { at, timer } => {
+            ScriptAction::Delay { pick, .. } => drop(self.find(pick)?),
+            ScriptAction::Fire { at, timer } => {
                 let timer = self.armed(*at, timer)?;
                 self.fire_timer(*at, timer);
             }
-            Action::Mute(_) | Action::Unsaved(_) | Action::Crash(_) | Action::Recover(_) => {
+            ScriptAction::Mute(_)
+            | ScriptAction::Unsaved(_)
+            | ScriptAction::Crash(_)
+            | ScriptAction::Recover(_) => {
                 self.change_lifecycle(action)?;
             }
-            Action::Split(sides) => {
+            ScriptAction::Split(sides) => {
                 sides.iter().flatten().try_for_each(|at| self.exists(*at))?;
                 self.transcribe(|| action.to_string());
                 self.sides.clone_from(sides);
             }
-            Action::Heal => {
+            ScriptAction::Heal => {
                 self.transcribe(|| action.to_string());
                 self.sides.clear();
             }
-            Action::Suspicion { at, peer, verdict } => {
+            ScriptAction::Suspicion { at, peer, verdict } => {
                 self.exists(*peer).and_then(|()| self.up(*at))?;
-                self.report_verdict(*at, *peer, *verdict);
+                self.report_suspicion(*at, *peer, *verdict);
             }
-            Action::Stabilize { timers, most } => self.stabilize(*timers, *most)?,
-            Action::Look(at) => {
+            ScriptAction::Stabilize { timers, most } => self.stabilize(*timers, *most)?,
+            ScriptAction::Look(at) => {
                 self.exists(*at)?;
                 self.transcribe_state(*at);
             }
         }
         match action {
-            Action::Group(_) | Action::Channel(_) | Action::Stabilize { .. } | Action::Look(_) => {}
+            ScriptAction::Group(_)
+            | ScriptAction::Channel(_)
+            | ScriptAction::Stabilize { .. }
+            | ScriptAction::Look(_) => {}
             // `unsaved` is not a step. It modifies the next step, as `choose` does.
-            Action::Unsaved(_) => self.performed_actions.push(action.clone()),
+            ScriptAction::Unsaved(_) => self.performed_actions.push(action.clone()),
             action => self.record_action(action.clone()),
         }
         Ok(())
@@ -132,12 +138,12 @@ impl<P: Protocol<Command: ServiceCommand>> ScriptRunner for TestCluster<P> {
 
 impl<P: Protocol<Command: ServiceCommand>> TestCluster<P> {
     /// Performs an action that crashes a process, recovers it, or injects a save fault into it.
-    fn change_lifecycle(&mut self, action: &Action) -> Result<(), ActionError> {
+    fn change_lifecycle(&mut self, action: &ScriptAction) -> Result<(), ActionError> {
         match action {
-            Action::Recover(at) => self.down(*at).map(|()| self.recover(*at)),
-            Action::Mute(at) => self.up(*at).map(|()| self.mute(*at)),
-            Action::Unsaved(at) => self.up(*at).map(|()| self.stop_saving(*at)),
-            Action::Crash(at) => self.up(*at).map(|()| self.crash(*at)),
+            ScriptAction::Recover(at) => self.down(*at).map(|()| self.recover(*at)),
+            ScriptAction::Mute(at) => self.up(*at).map(|()| self.mute(*at)),
+            ScriptAction::Unsaved(at) => self.up(*at).map(|()| self.stop_saving(*at)),
+            ScriptAction::Crash(at) => self.up(*at).map(|()| self.crash(*at)),
             _ => Ok(()),
         }
     }
@@ -173,7 +179,7 @@ impl<P: Protocol<Command: ServiceCommand>> TestCluster<P> {
 
     fn ask(&mut self, script_command: &ScriptCommand) -> Result<(), ActionError> {
         self.up(script_command.at)?;
-        let understood = P::Command::from_script(script_command);
+        let understood = P::Command::from_script_command(script_command);
         let command =
             understood.ok_or_else(|| ActionError::UnknownCommand(script_command.clone()))?;
         self.issue_command(script_command.at, command);
@@ -192,7 +198,7 @@ impl<P: Protocol<Command: ServiceCommand>> TestCluster<P> {
     fn next(&self, pick: &MessageSelector) -> Result<usize, ActionError> {
         let place = self.find(pick)?;
         if self.is_cut((pick.from, pick.to)) {
-            return Err(ActionError::NotPossible(Action::Deliver(pick.clone())));
+            return Err(ActionError::NotPossible(ScriptAction::Deliver(pick.clone())));
         }
         let oldest = self.find(&MessageSelector::oldest(pick.from, pick.to))?;
         if self.channel_order == ChannelOrder::Fifo && place != oldest {

@@ -7,7 +7,7 @@ use tenure_core::ProcessId;
 
 use crate::scripts::cluster;
 use crate::scripts::schedule::Schedule;
-use crate::scripts::script::{Action, MessageSelector, ScriptCommand};
+use crate::scripts::script::{MessageSelector, ScriptAction, ScriptCommand};
 use crate::scripts::service_command::ServiceCommand;
 
 /// An engine that performs scripts. Its processes take only the steps that actions request.
@@ -22,19 +22,19 @@ pub trait ScriptRunner {
     ///
     /// Returns an [`ActionError`] if the action is not possible now. The group is unchanged, except
     /// after [`ActionError::Endless`] and [`ActionError::EngineFailed`].
-    fn perform(&mut self, action: &Action) -> Result<(), ActionError>;
+    fn perform(&mut self, action: &ScriptAction) -> Result<(), ActionError>;
 
     /// Performs all actions of a schedule, in order.
     ///
     /// # Errors
     ///
-    /// Returns [`FollowError::Impossible`] at the first action that is not possible. The earlier
-    /// actions have been performed.
-    fn follow<E>(&mut self, schedule: &Schedule) -> Result<(), FollowError<E>> {
+    /// Returns [`ScheduleReplayError::Impossible`] at the first action that is not possible. The
+    /// earlier actions have been performed.
+    fn replay<E>(&mut self, schedule: &Schedule) -> Result<(), ScheduleReplayError<E>> {
         for (place, action) in schedule.actions.iter().enumerate() {
             let done = self.perform(action);
             let step = schedule.step_count_within(place) + 1;
-            done.map_err(|why| FollowError::Impossible { step, why })?;
+            done.map_err(|why| ScheduleReplayError::Impossible { step, why })?;
         }
         Ok(())
     }
@@ -45,7 +45,7 @@ pub trait ScriptRunner {
 pub enum ActionError {
     /// The state of the group does not permit the action, or the engine does not support it.
     #[error("`{0}` is not possible now")]
-    NotPossible(Action),
+    NotPossible(ScriptAction),
     /// The script starts a second group, but this runner has exactly one.
     #[error("the group exists already; a new one needs a new cluster")]
     GroupExists,
@@ -105,18 +105,20 @@ pub enum ActionError {
 impl ActionError {
     /// Creates the error of an action that the engine could not perform. `C` is the type of the
     /// commands of the protocol.
-    pub fn of_impossible_action<C: ServiceCommand>(action: &Action) -> Self {
-        Self::of_impossible_action_where(action, |command| C::from_script(command).is_some())
+    pub fn for_impossible_action<C: ServiceCommand>(action: &ScriptAction) -> Self {
+        Self::for_impossible_action_with_commands(action, |command| {
+            C::from_script_command(command).is_some()
+        })
     }
 
     /// Creates the error of an action that the engine could not perform. `is_known` returns true
     /// for the commands of the service.
-    pub fn of_impossible_action_where(
-        action: &Action,
+    pub fn for_impossible_action_with_commands(
+        action: &ScriptAction,
         is_known: impl Fn(&ScriptCommand) -> bool,
     ) -> Self {
         match action {
-            Action::Command(command) if !is_known(command) => {
+            ScriptAction::Command(command) if !is_known(command) => {
                 ActionError::UnknownCommand(command.clone())
             }
             _ => ActionError::NotPossible(action.clone()),
@@ -124,15 +126,15 @@ impl ActionError {
     }
 }
 
-/// Error: a schedule could not be followed. `E` is the error type of the engine.
+/// Error: a schedule could not be replayed. `E` is the error type of the engine.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum FollowError<E = Infallible> {
+pub enum ScheduleReplayError<E = Infallible> {
     /// The schedule is for a group of another size.
     #[error("the schedule is for {schedule} processes, but the group has {group}")]
     Size {
         /// Size of the group in the schedule.
         schedule: u32,
-        /// Size of the group that follows the schedule.
+        /// Size of the group that replays the schedule.
         group: u32,
     },
     /// A step of the schedule is not possible.

@@ -6,11 +6,11 @@ use tenure_core::service::mutex;
 use tenure_core::{ChannelOrder, Group, ProcessId, Protocol};
 
 use crate::fold::process_state::{ProcessCondition, ProcessStates};
-use crate::format::{MessageRecord, Record, RecordKind, Subject, Trace};
+use crate::format::{MessageRecord, Record, RecordKind, RecordSubject, Trace};
 use crate::scripts::cluster::TestCluster;
 use crate::scripts::perform::{PerformError, perform_script_on};
-use crate::scripts::runner::{FollowError, ScriptRunner};
-use crate::scripts::script::{Action, MessageSelector, Script};
+use crate::scripts::runner::{ScheduleReplayError, ScriptRunner};
+use crate::scripts::script::{MessageSelector, Script, ScriptAction};
 use crate::scripts::service_command::{RecordableProtocol, ServiceCommand};
 use crate::scripts::users::ClusterWithUsers;
 
@@ -26,7 +26,7 @@ pub struct Schedule {
     /// Processes that are down from the start.
     pub down_at_start: Vec<ProcessId>,
     /// Actions of the run. The actions `group`, `channel`, `stabilize` and `look` do not occur.
-    pub actions: Vec<Action>,
+    pub actions: Vec<ScriptAction>,
     /// Number of actions at the end of `actions` that repeat forever. 0 if the run ends.
     pub cycle_length: usize,
 }
@@ -67,13 +67,13 @@ impl Schedule {
     ///
     /// # Errors
     ///
-    /// Returns [`FollowError::Size`] if the sizes differ.
-    pub fn ensure_same_group_size<E>(&self, group_size: u32) -> Result<(), FollowError<E>> {
+    /// Returns [`ScheduleReplayError::Size`] if the sizes differ.
+    pub fn ensure_same_group_size<E>(&self, group_size: u32) -> Result<(), ScheduleReplayError<E>> {
         let schedule = self.size;
         if schedule == group_size {
             Ok(())
         } else {
-            Err(FollowError::Size { schedule, group: group_size })
+            Err(ScheduleReplayError::Size { schedule, group: group_size })
         }
     }
 
@@ -92,17 +92,17 @@ impl Schedule {
             process_states.apply_record(record);
             let followed = match (record.process, &record.kind) {
                 // If a process is down from the start, its crash directly follows its boot.
-                (Subject::Process(at), RecordKind::Crash) if follows_boot(before, record) => {
+                (RecordSubject::Process(at), RecordKind::Crash) if follows_boot(before, record) => {
                     tracks.is_down_at_first(at);
                     Ok(())
                 }
-                (Subject::Process(at), kind) => tracks.follow(at, record.session, kind),
-                (Subject::Parent, RecordKind::Partition(sides)) => {
-                    tracks.actions.push(Action::Split(sides.clone()));
+                (RecordSubject::Process(at), kind) => tracks.follow(at, record.session, kind),
+                (RecordSubject::Parent, RecordKind::Partition(sides)) => {
+                    tracks.actions.push(ScriptAction::Split(sides.clone()));
                     Ok(())
                 }
-                (Subject::Parent, RecordKind::Heal) => {
-                    tracks.actions.push(Action::Heal);
+                (RecordSubject::Parent, RecordKind::Heal) => {
+                    tracks.actions.push(ScriptAction::Heal);
                     Ok(())
                 }
                 _ => Ok(()),
@@ -140,7 +140,7 @@ impl Schedule {
     /// # Errors
     ///
     /// Returns a [`PerformError`] at the first action that is not possible.
-    pub fn record_counts_by_block<P: Protocol<Command: ServiceCommand>>(
+    pub fn cumulative_record_counts_by_block<P: Protocol<Command: ServiceCommand>>(
         script: &Script,
         config: impl Fn(Group) -> P::Config,
         records: &[Record],
@@ -184,16 +184,16 @@ impl Schedule {
     ///
     /// # Errors
     ///
-    /// Returns a [`FollowError`] if this protocol cannot perform the schedule.
+    /// Returns a [`ScheduleReplayError`] if this protocol cannot perform the schedule.
     pub fn extended<P: RecordableProtocol>(
         &self,
         config: impl Fn(Group) -> P::Config,
         max_steps: u32,
-    ) -> Result<Self, FollowError> {
+    ) -> Result<Self, ScheduleReplayError> {
         let (size, down) = (self.size, &self.down_at_start);
         let cluster = TestCluster::<P>::booted(size, down, ChannelOrder::Reordered, config, false);
         let mut staged = ClusterWithUsers::new(cluster);
-        staged.follow(self)?;
+        staged.replay(self)?;
         if self.cycle_length > 0 && self.repeats_cycle(&mut staged, max_steps) {
             return Ok(Schedule { actions: staged.cluster.performed_actions, ..self.clone() });
         }
@@ -204,8 +204,9 @@ impl Schedule {
             }
             let Some(at) = staged.process_inside() else { break };
             let step = staged.cluster.performed_actions.len() + 1;
-            let exit = staged.perform(&Action::Command(mutex::Command::Exit.to_script(at)));
-            exit.map_err(|why| FollowError::Impossible { step, why })?;
+            let exit =
+                staged.perform(&ScriptAction::Command(mutex::Command::Exit.to_script_command(at)));
+            exit.map_err(|why| ScheduleReplayError::Impossible { step, why })?;
         }
         Ok(Schedule { actions: staged.cluster.performed_actions, ..self.clone() })
     }
@@ -225,9 +226,9 @@ impl Schedule {
 
 /// Returns the number of actions at the end of `actions` that belong to the last `steps` steps. An
 /// action that only modifies a step belongs to the step that it modifies.
-fn last_steps(actions: &[Action], steps: usize) -> usize {
+fn last_steps(actions: &[ScriptAction], steps: usize) -> usize {
     let mut left = steps;
-    let is_of_them = |action: &&Action| {
+    let is_of_them = |action: &&ScriptAction| {
         let is_step = action.is_step();
         let is_of_them = left > 0 || !is_step;
         left = left.saturating_sub(usize::from(is_step));
@@ -239,31 +240,36 @@ fn last_steps(actions: &[Action], steps: usize) -> usize {
     }
 }
 
-fn begins(action: &Action, record: &Record) -> bool {
-    let Subject::Process(me) = record.process else {
+fn begins(action: &ScriptAction, record: &Record) -> bool {
+    let RecordSubject::Process(me) = record.process else {
         return matches!(
             (action, &record.kind),
-            (Action::Split(_), RecordKind::Partition(_)) | (Action::Heal, RecordKind::Heal)
+            (ScriptAction::Split(_), RecordKind::Partition(_))
+                | (ScriptAction::Heal, RecordKind::Heal)
         );
     };
     let link = |pick: &MessageSelector, from, to| (pick.from, pick.to) == (from, to);
     match (action, &record.kind) {
-        (Action::Command(script_command), RecordKind::Command(_)) => script_command.at == me,
-        (Action::Deliver(pick) | Action::Hear(pick), RecordKind::Receive(message_record)) => {
-            link(pick, message_record.peer, me)
-        }
-        (Action::Deliver(pick) | Action::Lose(pick), RecordKind::Drop(message_record))
-        | (Action::Duplicate(pick), RecordKind::Duplicate(message_record)) => {
+        (ScriptAction::Command(script_command), RecordKind::Command(_)) => script_command.at == me,
+        (
+            ScriptAction::Deliver(pick) | ScriptAction::Hear(pick),
+            RecordKind::Receive(message_record),
+        ) => link(pick, message_record.peer, me),
+        (
+            ScriptAction::Deliver(pick) | ScriptAction::Lose(pick),
+            RecordKind::Drop(message_record),
+        )
+        | (ScriptAction::Duplicate(pick), RecordKind::Duplicate(message_record)) => {
             link(pick, me, message_record.peer)
         }
-        (Action::Tell { from, to }, RecordKind::Send(message_record)) => {
-            message_record.is_user_message() && (*from, *to) == (me, message_record.peer)
+        (ScriptAction::Tell { from, to }, RecordKind::Send(message_record)) => {
+            message_record.is_between_users() && (*from, *to) == (me, message_record.peer)
         }
-        (Action::Fire { at, .. }, RecordKind::Timer(_))
-        | (Action::Mute(at), RecordKind::Mute)
-        | (Action::Crash(at), RecordKind::Crash)
-        | (Action::Recover(at), RecordKind::Recover)
-        | (Action::Suspicion { at, .. }, RecordKind::Suspicion { .. }) => *at == me,
+        (ScriptAction::Fire { at, .. }, RecordKind::Timer(_))
+        | (ScriptAction::Mute(at), RecordKind::Mute)
+        | (ScriptAction::Crash(at), RecordKind::Crash)
+        | (ScriptAction::Recover(at), RecordKind::Recover)
+        | (ScriptAction::Suspicion { at, .. }, RecordKind::Suspicion { .. }) => *at == me,
         _ => false,
     }
 }
@@ -280,7 +286,7 @@ fn follows_boot(before: Option<&Record>, record: &Record) -> bool {
 /// to enter only while its process neither waits nor is inside the critical section. A user may
 /// request to exit only while its process is inside.
 fn check_command_permitted(process_states: &ProcessStates, record: &Record) -> Result<(), String> {
-    let (Subject::Process(at), RecordKind::Command(command)) = (record.process, &record.kind)
+    let (RecordSubject::Process(at), RecordKind::Command(command)) = (record.process, &record.kind)
     else {
         return Ok(());
     };
@@ -308,7 +314,7 @@ type SentAs = (u64, u64);
 /// Actions, messages in flight and states of processes, while the records of a trace are read.
 #[derive(Default)]
 struct Tracks {
-    actions: Vec<Action>,
+    actions: Vec<ScriptAction>,
     /// For each process that has booted: true if it is up.
     lives: BTreeMap<ProcessId, bool>,
     down_at_first: Vec<ProcessId>,
@@ -322,20 +328,20 @@ impl Tracks {
         match kind {
             RecordKind::Boot => drop(self.lives.insert(at, true)),
             RecordKind::Command(command) => {
-                let script_command = command.to_script(at);
+                let script_command = command.to_script_command(at);
                 let script_command = script_command
                     .ok_or_else(|| "a command that scripts cannot express".to_owned())?;
-                self.actions.push(Action::Command(script_command));
+                self.actions.push(ScriptAction::Command(script_command));
             }
             RecordKind::Send(message_record) => self.send(at, session, message_record),
             RecordKind::Receive(message_record) => {
                 let pick =
                     self.take((message_record.peer, message_record.session), at, message_record)?;
-                let is_application = message_record.is_user_message();
+                let is_application = message_record.is_between_users();
                 self.actions.push(if is_application {
-                    Action::Hear(pick)
+                    ScriptAction::Hear(pick)
                 } else {
-                    Action::Deliver(pick)
+                    ScriptAction::Deliver(pick)
                 });
             }
             RecordKind::Drop(message_record) => {
@@ -343,34 +349,38 @@ impl Tracks {
                 let is_up = self.lives.get(&message_record.peer).is_some_and(|is_up| *is_up);
                 // If the receiver is down, the drop is a delivery without effect, and not a fault
                 // of the network.
-                self.actions.push(if is_up { Action::Lose(pick) } else { Action::Deliver(pick) });
+                self.actions.push(if is_up {
+                    ScriptAction::Lose(pick)
+                } else {
+                    ScriptAction::Deliver(pick)
+                });
             }
             RecordKind::Duplicate(message_record) => {
                 let (place, link) =
                     self.find((at, session), message_record.peer, message_record)?;
                 let sent = link[place];
                 link.insert(place + 1, sent);
-                self.actions.push(Action::Duplicate(pick(at, message_record.peer, place)));
+                self.actions.push(ScriptAction::Duplicate(pick(at, message_record.peer, place)));
             }
             RecordKind::Timer(timer) => {
-                self.actions.push(Action::Fire { at, timer: timer.clone() })
+                self.actions.push(ScriptAction::Fire { at, timer: timer.clone() })
             }
             // A number that a process drew at its first boot belongs to no action, and is left out.
             RecordKind::Choice(choice) => {
-                self.of_last_step(Action::Choose { at, value: choice.value }, at)
+                self.of_last_step(ScriptAction::Choose { at, value: choice.value }, at)
             }
-            RecordKind::Unsaved => self.of_last_step(Action::Unsaved(at), at),
-            RecordKind::Mute => self.actions.push(Action::Mute(at)),
+            RecordKind::Unsaved => self.of_last_step(ScriptAction::Unsaved(at), at),
+            RecordKind::Mute => self.actions.push(ScriptAction::Mute(at)),
             RecordKind::Suspicion { peer, verdict } => {
-                self.actions.push(Action::Suspicion { at, peer: *peer, verdict: *verdict });
+                self.actions.push(ScriptAction::Suspicion { at, peer: *peer, verdict: *verdict });
             }
             RecordKind::Crash => {
                 self.lives.insert(at, false);
-                self.actions.push(Action::Crash(at));
+                self.actions.push(ScriptAction::Crash(at));
             }
             RecordKind::Recover => {
                 self.lives.insert(at, true);
-                self.actions.push(Action::Recover(at));
+                self.actions.push(ScriptAction::Recover(at));
             }
             _ => {}
         }
@@ -384,7 +394,7 @@ impl Tracks {
 
     /// Inserts an action that modifies the last step of the process `at`. The action is inserted
     /// directly before this step.
-    fn of_last_step(&mut self, description: Action, at: ProcessId) {
+    fn of_last_step(&mut self, description: ScriptAction, at: ProcessId) {
         let step = self.actions.iter().rposition(|action| action.actor() == Some(at));
         if let Some(step) = step {
             self.actions.insert(step, description);
@@ -392,9 +402,9 @@ impl Tracks {
     }
 
     fn send(&mut self, from: ProcessId, session: u64, message_record: &MessageRecord) {
-        let applications = message_record.is_user_message();
+        let applications = message_record.is_between_users();
         if applications {
-            self.actions.push(Action::Tell { from, to: message_record.peer });
+            self.actions.push(ScriptAction::Tell { from, to: message_record.peer });
         }
         let link = self.links.entry((from, message_record.peer, applications)).or_default();
         link.push((session, message_record.number));
@@ -408,7 +418,7 @@ impl Tracks {
         to: ProcessId,
         message_record: &MessageRecord,
     ) -> Result<(usize, &mut Vec<SentAs>), String> {
-        let applications = message_record.is_user_message();
+        let applications = message_record.is_between_users();
         let link = self.links.entry((from, to, applications)).or_default();
         let sent = link.iter().position(|sent| *sent == (session, message_record.number));
         match sent {
@@ -443,10 +453,10 @@ mod tests {
 
     use super::*;
     use crate::Service;
-    use crate::format::{CommandData, Header, TraceSource};
+    use crate::format::{Header, RecordedCommand, TraceProducer};
 
-    fn actions_of(command: CommandData) -> Result<Vec<Action>, ScheduleError> {
-        let header = Header::new("primary-backup", Service::Other, 1, TraceSource::Simulator);
+    fn actions_of(command: RecordedCommand) -> Result<Vec<ScriptAction>, ScheduleError> {
+        let header = Header::new("primary-backup", Service::Other, 1, TraceProducer::Simulator);
         let records = [RecordKind::Boot, RecordKind::Command(command)];
         let records = records.map(|kind| Record::new(0, ProcessId(0), kind)).to_vec();
         Schedule::from_trace(&Trace { header, records, torn: None })
@@ -456,7 +466,7 @@ mod tests {
     #[test]
     fn rejects_second_request_and_exit_from_outside() {
         let failing_record = |commands: &[mutex::Command]| {
-            let header = Header::new("central", Service::Mutex, 2, TraceSource::Simulator);
+            let header = Header::new("central", Service::Mutex, 2, TraceProducer::Simulator);
             let command = commands.iter().map(|command| RecordKind::Command((*command).into()));
             let kinds = std::iter::once(RecordKind::Boot).chain(command);
             let records = kinds.map(|kind| Record::new(0, ProcessId(0), kind)).collect();
@@ -472,9 +482,12 @@ mod tests {
     fn application_commands_can_be_replayed() {
         let write = replicated_list::Command::Write { value: 7 };
         let again = actions_of(with_election::Command::Application(write).into());
-        assert_eq!(again, Ok(vec![Action::Command(write.to_script(ProcessId(0)))]));
+        assert_eq!(again, Ok(vec![ScriptAction::Command(write.to_script_command(ProcessId(0)))]));
         let veto = actions_of(commit::Command::Veto.into());
-        assert_eq!(veto, Ok(vec![Action::Command(commit::Command::Veto.to_script(ProcessId(0)))]));
-        assert!(actions_of(CommandData::Other(json!("Dance"))).is_err(), "no script form");
+        assert_eq!(
+            veto,
+            Ok(vec![ScriptAction::Command(commit::Command::Veto.to_script_command(ProcessId(0)))])
+        );
+        assert!(actions_of(RecordedCommand::Other(json!("Dance"))).is_err(), "no script form");
     }
 }

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use tenure_core::{ChannelOrder, ProcessId, Verdict};
+use tenure_core::{ChannelOrder, PeerVerdict, ProcessId};
 
 use crate::format::{RecordKind, units};
 
@@ -42,7 +42,7 @@ pub struct ScriptBlock {
 
 impl ScriptBlock {
     /// Returns each action with the number of its line, from 1.
-    pub fn actions_with_lines(&self) -> impl Iterator<Item = (usize, &Action)> {
+    pub fn actions_with_lines(&self) -> impl Iterator<Item = (usize, &ScriptAction)> {
         self.lines.iter().enumerate().flat_map(move |(offset, line)| {
             let actions = match line {
                 ScriptLine::Actions(actions) => actions.as_slice(),
@@ -59,12 +59,12 @@ pub enum ScriptLine {
     /// Comment, without its `#`.
     Comment(String),
     /// Actions, separated by `;`.
-    Actions(Vec<Action>),
+    Actions(Vec<ScriptAction>),
 }
 
 /// Action of a script.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Action {
+pub enum ScriptAction {
     /// `group 3`: starts a new group of this size.
     Group(u32),
     /// `channel fifo`: each link delivers messages in the order in which they were sent.
@@ -137,7 +137,7 @@ pub enum Action {
         /// Peer that the failure detector suspects or trusts.
         peer: ProcessId,
         /// New verdict: the peer is suspected or trusted from now on.
-        verdict: Verdict,
+        verdict: PeerVerdict,
     },
     /// `stabilize`: delivers the oldest message that no partition blocks, until there is no such
     /// message.
@@ -243,62 +243,64 @@ impl fmt::Display for ScriptLine {
     }
 }
 
-impl Action {
+impl ScriptAction {
     /// Returns the process that takes a step in this action. For `choose`, returns the process
     /// whose random number the action sets. `None` for all other actions, such as a partition of
     /// the network.
     pub(crate) fn actor(&self) -> Option<ProcessId> {
         match self {
-            Action::Command(script_command) => Some(script_command.at),
-            Action::Deliver(pick) | Action::Hear(pick) => Some(pick.to),
-            Action::Fire { at, .. }
-            | Action::Choose { at, .. }
-            | Action::Recover(at)
-            | Action::Suspicion { at, .. } => Some(*at),
+            ScriptAction::Command(script_command) => Some(script_command.at),
+            ScriptAction::Deliver(pick) | ScriptAction::Hear(pick) => Some(pick.to),
+            ScriptAction::Fire { at, .. }
+            | ScriptAction::Choose { at, .. }
+            | ScriptAction::Recover(at)
+            | ScriptAction::Suspicion { at, .. } => Some(*at),
             _ => None,
         }
     }
 
     /// Returns true if the action is a step. Returns false if it only modifies the next step.
     pub fn is_step(&self) -> bool {
-        !matches!(self, Action::Choose { .. } | Action::Unsaved(_))
+        !matches!(self, ScriptAction::Choose { .. } | ScriptAction::Unsaved(_))
     }
 
     /// Returns the trace record of an action that concerns the whole network. `None` for other
     /// actions.
     pub fn partition_change_record(&self) -> Option<RecordKind> {
         match self {
-            Action::Split(sides) => Some(RecordKind::Partition(sides.clone())),
-            Action::Heal => Some(RecordKind::Heal),
+            ScriptAction::Split(sides) => Some(RecordKind::Partition(sides.clone())),
+            ScriptAction::Heal => Some(RecordKind::Heal),
             _ => None,
         }
     }
 }
 
-impl fmt::Display for Action {
+impl fmt::Display for ScriptAction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Action::Group(size) => write!(f, "group {size}"),
-            Action::Channel(ChannelOrder::Fifo) => f.write_str("channel fifo"),
-            Action::Channel(ChannelOrder::Reordered) => f.write_str("channel reordered"),
-            Action::Command(script_command) => script_command.fmt(f),
-            Action::Deliver(pick) => write!(f, "deliver {pick}"),
-            Action::Tell { from, to } => {
+            ScriptAction::Group(size) => write!(f, "group {size}"),
+            ScriptAction::Channel(ChannelOrder::Fifo) => f.write_str("channel fifo"),
+            ScriptAction::Channel(ChannelOrder::Reordered) => f.write_str("channel reordered"),
+            ScriptAction::Command(script_command) => script_command.fmt(f),
+            ScriptAction::Deliver(pick) => write!(f, "deliver {pick}"),
+            ScriptAction::Tell { from, to } => {
                 write!(f, "tell {}→{}", ScriptProcess(*from), ScriptProcess(*to))
             }
-            Action::Hear(pick) => write!(f, "hear {pick}"),
-            Action::Lose(pick) => write!(f, "lose {pick}"),
-            Action::Duplicate(pick) => write!(f, "duplicate {pick}"),
-            Action::Delay { pick, by } => {
-                write!(f, "delay {pick} by {}", units::format_ticks_in_units(*by))
+            ScriptAction::Hear(pick) => write!(f, "hear {pick}"),
+            ScriptAction::Lose(pick) => write!(f, "lose {pick}"),
+            ScriptAction::Duplicate(pick) => write!(f, "duplicate {pick}"),
+            ScriptAction::Delay { pick, by } => {
+                write!(f, "delay {pick} by {}", units::format_ticks_as_time_units(*by))
             }
-            Action::Fire { at, timer } => write!(f, "fire {} {timer}", ScriptProcess(*at)),
-            Action::Choose { at, value } => write!(f, "choose {} {value}", ScriptProcess(*at)),
-            Action::Mute(at) => write!(f, "mute {}", ScriptProcess(*at)),
-            Action::Unsaved(at) => write!(f, "unsaved {}", ScriptProcess(*at)),
-            Action::Crash(at) => write!(f, "crash {}", ScriptProcess(*at)),
-            Action::Recover(at) => write!(f, "recover {}", ScriptProcess(*at)),
-            Action::Split(sides) => {
+            ScriptAction::Fire { at, timer } => write!(f, "fire {} {timer}", ScriptProcess(*at)),
+            ScriptAction::Choose { at, value } => {
+                write!(f, "choose {} {value}", ScriptProcess(*at))
+            }
+            ScriptAction::Mute(at) => write!(f, "mute {}", ScriptProcess(*at)),
+            ScriptAction::Unsaved(at) => write!(f, "unsaved {}", ScriptProcess(*at)),
+            ScriptAction::Crash(at) => write!(f, "crash {}", ScriptProcess(*at)),
+            ScriptAction::Recover(at) => write!(f, "recover {}", ScriptProcess(*at)),
+            ScriptAction::Split(sides) => {
                 let side = |side: &Vec<ProcessId>| {
                     side.iter()
                         .map(|at| ScriptProcess(*at).to_string())
@@ -308,16 +310,16 @@ impl fmt::Display for Action {
                 let sides: Vec<String> = sides.iter().map(side).collect();
                 write!(f, "split {}", sides.join(" | "))
             }
-            Action::Heal => f.write_str("heal"),
-            Action::Suspicion { at, peer, verdict } => {
-                let verb = if *verdict == Verdict::Suspect { "suspect" } else { "trust" };
+            ScriptAction::Heal => f.write_str("heal"),
+            ScriptAction::Suspicion { at, peer, verdict } => {
+                let verb = if *verdict == PeerVerdict::Suspect { "suspect" } else { "trust" };
                 write!(f, "{verb} {} {}", ScriptProcess(*at), ScriptProcess(*peer))
             }
-            Action::Stabilize { timers, most } => {
+            ScriptAction::Stabilize { timers, most } => {
                 f.write_str(if *timers { "stabilize timers" } else { "stabilize" })?;
                 most.map_or(Ok(()), |most| write!(f, " {most}"))
             }
-            Action::Look(at) => write!(f, "look {}", ScriptProcess(*at)),
+            ScriptAction::Look(at) => write!(f, "look {}", ScriptProcess(*at)),
         }
     }
 }
@@ -347,6 +349,6 @@ struct ScriptProcess(ProcessId);
 
 impl fmt::Display for ScriptProcess {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "p{}", self.0.number())
+        write!(f, "p{}", self.0.display_number())
     }
 }

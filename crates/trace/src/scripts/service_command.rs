@@ -11,7 +11,7 @@ use tenure_core::service::{
 };
 use tenure_core::{EventConversions, ProcessId, Protocol, Service, Tagged};
 
-use crate::format::{ApplicationCommand, ApplicationEvent, CommandData, EventData};
+use crate::format::{ApplicationCommand, ApplicationEvent, RecordedCommand, RecordedEvent};
 use crate::scripts::script::ScriptCommand;
 
 /// Protocol for scripts, workloads and traces. A script or a workload can issue commands of the
@@ -35,13 +35,13 @@ pub trait ServiceCommand: Clone + Debug + PartialEq + 'static {
 
     /// Converts a command in a script to a command of this service. Returns `None` if the service
     /// has no such command.
-    fn from_script(script_command: &ScriptCommand) -> Option<Self> {
+    fn from_script_command(script_command: &ScriptCommand) -> Option<Self> {
         one_word_command(script_command)
     }
 
     /// Converts this command to its form in scripts. In the script, the user of the process `at`
     /// issues the command.
-    fn to_script(&self, at: ProcessId) -> ScriptCommand {
+    fn to_script_command(&self, at: ProcessId) -> ScriptCommand {
         let known = Self::ONE_WORD_COMMANDS.iter().find(|(_, command)| command == self);
         match known {
             Some((word, _)) => script_command(*word, at),
@@ -76,8 +76,8 @@ pub trait ServiceCommand: Clone + Debug + PartialEq + 'static {
     }
 
     /// Converts this command to the form in which traces contain commands.
-    fn to_record(&self) -> CommandData {
-        CommandData::Other(format!("{self:?}").into())
+    fn to_recorded(&self) -> RecordedCommand {
+        RecordedCommand::Other(format!("{self:?}").into())
     }
 }
 
@@ -87,36 +87,36 @@ pub trait ServiceCommand: Clone + Debug + PartialEq + 'static {
 /// of this trait and of [`EventConversions`] is sufficient.
 pub trait ServiceEvent: EventConversions + Debug {
     /// Converts this event to the form in which traces contain events.
-    fn to_record(&self) -> EventData {
-        EventData::Other(format!("{self:?}").into())
+    fn to_recorded(&self) -> RecordedEvent {
+        RecordedEvent::Other(format!("{self:?}").into())
     }
 }
 
-impl<C: ServiceCommand> From<C> for CommandData {
+impl<C: ServiceCommand> From<C> for RecordedCommand {
     fn from(command: C) -> Self {
-        command.to_record()
+        command.to_recorded()
     }
 }
 
-impl<E: ServiceEvent> From<E> for EventData {
+impl<E: ServiceEvent> From<E> for RecordedEvent {
     fn from(event: E) -> Self {
-        event.to_record()
+        event.to_recorded()
     }
 }
 
-impl CommandData {
+impl RecordedCommand {
     /// Converts this command to its form in scripts. In the script, the user of the process `at`
     /// issues the command. Returns `None` if scripts have no such command.
-    pub fn to_script(&self, at: ProcessId) -> Option<ScriptCommand> {
+    pub fn to_script_command(&self, at: ProcessId) -> Option<ScriptCommand> {
         Some(match self {
-            CommandData::Mutex(command) => command.to_script(at),
-            CommandData::Election(command) => command.to_script(at),
-            CommandData::MutexAndElection(command) => command.to_script(at),
-            CommandData::Stream(command) => command.to_script(at),
-            CommandData::Application(command) => command.to_script(at),
-            CommandData::Agreement(command) => command.to_script(at),
-            CommandData::WithElection(command) => command.to_script(at),
-            CommandData::Other(_) => return None,
+            RecordedCommand::Mutex(command) => command.to_script_command(at),
+            RecordedCommand::Election(command) => command.to_script_command(at),
+            RecordedCommand::MutexAndElection(command) => command.to_script_command(at),
+            RecordedCommand::Stream(command) => command.to_script_command(at),
+            RecordedCommand::Application(command) => command.to_script_command(at),
+            RecordedCommand::Agreement(command) => command.to_script_command(at),
+            RecordedCommand::WithElection(command) => command.to_script_command(at),
+            RecordedCommand::Other(_) => return None,
         })
     }
 }
@@ -166,8 +166,8 @@ impl ServiceCommand for mutex::Command {
         Some(mutex_and_election::Command::Mutex(*self))
     }
 
-    fn to_record(&self) -> CommandData {
-        CommandData::Mutex(*self)
+    fn to_recorded(&self) -> RecordedCommand {
+        RecordedCommand::Mutex(*self)
     }
 }
 
@@ -187,27 +187,27 @@ impl ServiceCommand for election::Command {
         Some(mutex_and_election::Command::Election(*self))
     }
 
-    fn to_record(&self) -> CommandData {
-        CommandData::Election(*self)
+    fn to_recorded(&self) -> RecordedCommand {
+        RecordedCommand::Election(*self)
     }
 }
 
 impl ServiceCommand for mutex_and_election::Command {
     const SERVICE: Service = Service::MutexAndElection;
 
-    fn from_script(script_command: &ScriptCommand) -> Option<Self> {
-        let mutex =
-            mutex::Command::from_script(script_command).map(mutex_and_election::Command::Mutex);
+    fn from_script_command(script_command: &ScriptCommand) -> Option<Self> {
+        let mutex = mutex::Command::from_script_command(script_command)
+            .map(mutex_and_election::Command::Mutex);
         mutex.or_else(|| {
-            election::Command::from_script(script_command)
+            election::Command::from_script_command(script_command)
                 .map(mutex_and_election::Command::Election)
         })
     }
 
-    fn to_script(&self, at: ProcessId) -> ScriptCommand {
+    fn to_script_command(&self, at: ProcessId) -> ScriptCommand {
         match self {
-            mutex_and_election::Command::Mutex(command) => command.to_script(at),
-            mutex_and_election::Command::Election(command) => command.to_script(at),
+            mutex_and_election::Command::Mutex(command) => command.to_script_command(at),
+            mutex_and_election::Command::Election(command) => command.to_script_command(at),
         }
     }
 
@@ -219,15 +219,15 @@ impl ServiceCommand for mutex_and_election::Command {
         Some(*self)
     }
 
-    fn to_record(&self) -> CommandData {
-        CommandData::MutexAndElection(*self)
+    fn to_recorded(&self) -> RecordedCommand {
+        RecordedCommand::MutexAndElection(*self)
     }
 }
 
 impl ServiceCommand for stream::Command {
     const SERVICE: Service = Service::Stream;
 
-    fn from_script(script_command: &ScriptCommand) -> Option<Self> {
+    fn from_script_command(script_command: &ScriptCommand) -> Option<Self> {
         match (&*script_command.verb, script_command.peer, script_command.words.as_slice()) {
             ("send", Some(to), [item]) => {
                 Some(stream::Command::Send { to, item: item.parse().ok()? })
@@ -236,13 +236,13 @@ impl ServiceCommand for stream::Command {
         }
     }
 
-    fn to_script(&self, at: ProcessId) -> ScriptCommand {
+    fn to_script_command(&self, at: ProcessId) -> ScriptCommand {
         let stream::Command::Send { to, item } = self;
         ScriptCommand { peer: Some(*to), ..numeric_command("send", item, at) }
     }
 
-    fn to_record(&self) -> CommandData {
-        CommandData::Stream(*self)
+    fn to_recorded(&self) -> RecordedCommand {
+        RecordedCommand::Stream(*self)
     }
 }
 
@@ -252,13 +252,13 @@ impl ServiceCommand for clock_synchronisation::Command {
         ("read", clock_synchronisation::Command::Read),
     ];
 
-    fn from_script(script_command: &ScriptCommand) -> Option<Self> {
+    fn from_script_command(script_command: &ScriptCommand) -> Option<Self> {
         let set = numeric_argument(script_command, "set")
             .map(|to| clock_synchronisation::Command::Set { to });
         set.or_else(|| one_word_command(script_command))
     }
 
-    fn to_script(&self, at: ProcessId) -> ScriptCommand {
+    fn to_script_command(&self, at: ProcessId) -> ScriptCommand {
         match self {
             clock_synchronisation::Command::Set { to } => numeric_command("set", to, at),
             clock_synchronisation::Command::Synchronise => script_command("synchronise", at),
@@ -266,24 +266,24 @@ impl ServiceCommand for clock_synchronisation::Command {
         }
     }
 
-    fn to_record(&self) -> CommandData {
-        CommandData::Application(ApplicationCommand::Clock(*self))
+    fn to_recorded(&self) -> RecordedCommand {
+        RecordedCommand::Application(ApplicationCommand::Clock(*self))
     }
 }
 
 impl ServiceCommand for replicated_list::Command {
-    fn from_script(script_command: &ScriptCommand) -> Option<Self> {
+    fn from_script_command(script_command: &ScriptCommand) -> Option<Self> {
         numeric_argument(script_command, "write")
             .map(|value| replicated_list::Command::Write { value })
     }
 
-    fn to_script(&self, at: ProcessId) -> ScriptCommand {
+    fn to_script_command(&self, at: ProcessId) -> ScriptCommand {
         let replicated_list::Command::Write { value } = self;
         numeric_command("write", value, at)
     }
 
-    fn to_record(&self) -> CommandData {
-        CommandData::Application(ApplicationCommand::Replication(*self))
+    fn to_recorded(&self) -> RecordedCommand {
+        RecordedCommand::Application(ApplicationCommand::Replication(*self))
     }
 }
 
@@ -291,8 +291,8 @@ impl ServiceCommand for commit::Command {
     const ONE_WORD_COMMANDS: &'static [(&'static str, Self)] =
         &[("begin", commit::Command::Begin), ("veto", commit::Command::Veto)];
 
-    fn to_record(&self) -> CommandData {
-        CommandData::Application(ApplicationCommand::Commit(*self))
+    fn to_recorded(&self) -> RecordedCommand {
+        RecordedCommand::Application(ApplicationCommand::Commit(*self))
     }
 }
 
@@ -300,50 +300,54 @@ impl ServiceCommand for leader_tree::Command {
     const ONE_WORD_COMMANDS: &'static [(&'static str, Self)] =
         &[("grow", leader_tree::Command::Grow)];
 
-    fn to_record(&self) -> CommandData {
-        CommandData::Application(ApplicationCommand::Tree(*self))
+    fn to_recorded(&self) -> RecordedCommand {
+        RecordedCommand::Application(ApplicationCommand::Tree(*self))
     }
 }
 
 impl ServiceCommand for ApplicationCommand {
-    fn from_script(script_command: &ScriptCommand) -> Option<Self> {
-        clock_synchronisation::Command::from_script(script_command)
+    fn from_script_command(script_command: &ScriptCommand) -> Option<Self> {
+        clock_synchronisation::Command::from_script_command(script_command)
             .map(ApplicationCommand::Clock)
             .or_else(|| one_word_command(script_command).map(ApplicationCommand::Commit))
             .or_else(|| one_word_command(script_command).map(ApplicationCommand::Tree))
             .or_else(|| {
-                Some(ApplicationCommand::Replication(ServiceCommand::from_script(script_command)?))
+                Some(ApplicationCommand::Replication(ServiceCommand::from_script_command(
+                    script_command,
+                )?))
             })
     }
 
-    fn to_script(&self, at: ProcessId) -> ScriptCommand {
+    fn to_script_command(&self, at: ProcessId) -> ScriptCommand {
         match self {
-            ApplicationCommand::Clock(command) => command.to_script(at),
-            ApplicationCommand::Replication(command) => command.to_script(at),
-            ApplicationCommand::Commit(command) => command.to_script(at),
-            ApplicationCommand::Tree(command) => command.to_script(at),
+            ApplicationCommand::Clock(command) => command.to_script_command(at),
+            ApplicationCommand::Replication(command) => command.to_script_command(at),
+            ApplicationCommand::Commit(command) => command.to_script_command(at),
+            ApplicationCommand::Tree(command) => command.to_script_command(at),
         }
     }
 
-    fn to_record(&self) -> CommandData {
-        CommandData::Application(*self)
+    fn to_recorded(&self) -> RecordedCommand {
+        RecordedCommand::Application(*self)
     }
 }
 
 /// Command to a protocol that combines an application with the election of its leader. Scripts can
 /// issue all these commands. Workloads issue only the commands of the election.
 impl<C: ServiceCommand> ServiceCommand for with_election::Command<C> {
-    fn from_script(script_command: &ScriptCommand) -> Option<Self> {
-        let application = C::from_script(script_command).map(with_election::Command::Application);
+    fn from_script_command(script_command: &ScriptCommand) -> Option<Self> {
+        let application =
+            C::from_script_command(script_command).map(with_election::Command::Application);
         application.or_else(|| {
-            election::Command::from_script(script_command).map(with_election::Command::Election)
+            election::Command::from_script_command(script_command)
+                .map(with_election::Command::Election)
         })
     }
 
-    fn to_script(&self, at: ProcessId) -> ScriptCommand {
+    fn to_script_command(&self, at: ProcessId) -> ScriptCommand {
         match self {
-            with_election::Command::Application(command) => command.to_script(at),
-            with_election::Command::Election(command) => command.to_script(at),
+            with_election::Command::Application(command) => command.to_script_command(at),
+            with_election::Command::Election(command) => command.to_script_command(at),
         }
     }
 
@@ -358,13 +362,13 @@ impl<C: ServiceCommand> ServiceCommand for with_election::Command<C> {
         }
     }
 
-    fn to_record(&self) -> CommandData {
+    fn to_recorded(&self) -> RecordedCommand {
         match self {
             with_election::Command::Application(command) => {
-                command.to_record().into_with_election()
+                command.to_recorded().into_with_election()
             }
             with_election::Command::Election(command) => {
-                CommandData::MutexAndElection(mutex_and_election::Command::Election(*command))
+                RecordedCommand::MutexAndElection(mutex_and_election::Command::Election(*command))
             }
         }
     }
@@ -375,8 +379,8 @@ impl ServiceCommand for detector::Command {}
 
 /// The command type of protocols without commands. It accepts no command.
 impl ServiceCommand for () {
-    fn to_record(&self) -> CommandData {
-        CommandData::Other(Value::Null)
+    fn to_recorded(&self) -> RecordedCommand {
+        RecordedCommand::Other(Value::Null)
     }
 }
 
@@ -390,28 +394,30 @@ where
     K: Clone + Debug + Display + FromStr + PartialEq + Serialize + 'static,
     C: ServiceCommand + Serialize,
 {
-    fn from_script(script_command: &ScriptCommand) -> Option<Self> {
+    fn from_script_command(script_command: &ScriptCommand) -> Option<Self> {
         let (key, words) = script_command.words.split_last()?;
-        let inner =
-            C::from_script(&ScriptCommand { words: words.to_vec(), ..script_command.clone() })?;
+        let inner = C::from_script_command(&ScriptCommand {
+            words: words.to_vec(),
+            ..script_command.clone()
+        })?;
         Some(Tagged { key: key.parse().ok()?, inner })
     }
 
-    fn to_script(&self, at: ProcessId) -> ScriptCommand {
-        let mut script_command = self.inner.to_script(at);
+    fn to_script_command(&self, at: ProcessId) -> ScriptCommand {
+        let mut script_command = self.inner.to_script_command(at);
         script_command.words.push(self.key.to_string());
         script_command
     }
 
-    fn to_record(&self) -> CommandData {
-        CommandData::Other(serde_json::to_value(self).unwrap_or_default())
+    fn to_recorded(&self) -> RecordedCommand {
+        RecordedCommand::Other(serde_json::to_value(self).unwrap_or_default())
     }
 }
 
 macro_rules! service_events {
     ($($service:ident => |$event:ident| $record:expr),+ $(,)?) => {
         $(impl ServiceEvent for $service::Event {
-            fn to_record(&self) -> EventData {
+            fn to_recorded(&self) -> RecordedEvent {
                 let $event = self.clone();
                 $record
             }
@@ -420,51 +426,51 @@ macro_rules! service_events {
 }
 
 service_events! {
-    mutex => |event| EventData::Mutex(event),
-    election => |event| EventData::Election(event),
-    mutex_and_election => |event| EventData::MutexAndElection(event),
-    stream => |event| EventData::Stream(event),
-    clock_synchronisation => |event| EventData::Application(ApplicationEvent::Clock(event)),
-    replicated_list => |event| EventData::Application(ApplicationEvent::Replication(event)),
-    commit => |event| EventData::Application(ApplicationEvent::Commit(event)),
-    leader_tree => |event| EventData::Application(ApplicationEvent::Tree(event)),
+    mutex => |event| RecordedEvent::Mutex(event),
+    election => |event| RecordedEvent::Election(event),
+    mutex_and_election => |event| RecordedEvent::MutexAndElection(event),
+    stream => |event| RecordedEvent::Stream(event),
+    clock_synchronisation => |event| RecordedEvent::Application(ApplicationEvent::Clock(event)),
+    replicated_list => |event| RecordedEvent::Application(ApplicationEvent::Replication(event)),
+    commit => |event| RecordedEvent::Application(ApplicationEvent::Commit(event)),
+    leader_tree => |event| RecordedEvent::Application(ApplicationEvent::Tree(event)),
     // Verification ignores failure detectors, so their events need no variant of their own.
-    detector => |event| EventData::Other(serde_json::to_value(event).unwrap_or_default()),
+    detector => |event| RecordedEvent::Other(serde_json::to_value(event).unwrap_or_default()),
 }
 
 impl ServiceEvent for () {
-    fn to_record(&self) -> EventData {
-        EventData::Other(Value::Null)
+    fn to_recorded(&self) -> RecordedEvent {
+        RecordedEvent::Other(Value::Null)
     }
 }
 
 impl<E: ServiceEvent> ServiceEvent for with_election::Event<E> {
-    fn to_record(&self) -> EventData {
+    fn to_recorded(&self) -> RecordedEvent {
         match self {
-            with_election::Event::Application(event) => event.to_record().into_with_election(),
+            with_election::Event::Application(event) => event.to_recorded().into_with_election(),
             with_election::Event::Election(event) => {
-                EventData::MutexAndElection(mutex_and_election::Event::Election(*event))
+                RecordedEvent::MutexAndElection(mutex_and_election::Event::Election(*event))
             }
         }
     }
 }
 
 impl<K: Debug + Serialize, E: Debug + Serialize> ServiceEvent for Tagged<K, E> {
-    fn to_record(&self) -> EventData {
-        EventData::Other(serde_json::to_value(self).unwrap_or_default())
+    fn to_recorded(&self) -> RecordedEvent {
+        RecordedEvent::Other(serde_json::to_value(self).unwrap_or_default())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scripts::script::Action;
+    use crate::scripts::script::ScriptAction;
 
     fn understood_as_said<C: ServiceCommand>(commands: &[C]) {
         for command in commands {
             let said = understood(command);
             assert_eq!(
-                command.to_record().to_script(ProcessId(2)),
+                command.to_recorded().to_script_command(ProcessId(2)),
                 Some(said),
                 "and as a trace says it"
             );
@@ -472,10 +478,10 @@ mod tests {
     }
 
     fn understood<C: ServiceCommand>(command: &C) -> ScriptCommand {
-        let said = command.to_script(ProcessId(2));
-        let parsed: Action = said.to_string().parse().unwrap();
-        assert_eq!(parsed, Action::Command(said.clone()));
-        assert_eq!(C::from_script(&said).as_ref(), Some(command));
+        let said = command.to_script_command(ProcessId(2));
+        let parsed: ScriptAction = said.to_string().parse().unwrap();
+        assert_eq!(parsed, ScriptAction::Command(said.clone()));
+        assert_eq!(C::from_script_command(&said).as_ref(), Some(command));
         said
     }
 
@@ -517,13 +523,13 @@ mod tests {
 
     #[test]
     fn rejects_commands_of_other_services() {
-        let said = election::Command::Elect.to_script(ProcessId(0));
-        assert_eq!(mutex::Command::from_script(&said), None);
+        let said = election::Command::Elect.to_script_command(ProcessId(0));
+        assert_eq!(mutex::Command::from_script_command(&said), None);
         let said = ScriptCommand {
             peer: Some(ProcessId(1)),
-            ..mutex::Command::Enter.to_script(ProcessId(0))
+            ..mutex::Command::Enter.to_script_command(ProcessId(0))
         };
-        assert_eq!(mutex::Command::from_script(&said), None);
-        assert_eq!(<()>::from_script(&said), None);
+        assert_eq!(mutex::Command::from_script_command(&said), None);
+        assert_eq!(<()>::from_script_command(&said), None);
     }
 }

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use tenure_core::service::{agreement, mutex};
 use tenure_core::{EventConversions, Observation, ProcessId};
 
-use crate::scripts::cluster::{ClusterEvent, TestCluster};
+use crate::scripts::cluster::{ProcessEvent, TestCluster};
 use crate::scripts::runner::{ActionError, ScriptRunner};
-use crate::scripts::script::Action;
+use crate::scripts::script::ScriptAction;
 use crate::scripts::service_command::{RecordableProtocol, ServiceCommand};
 
 /// Phase of a user: the user waits for the critical section, is inside it, or waits until the exit
@@ -45,8 +45,8 @@ impl<P: RecordableProtocol> ClusterWithUsers<P> {
         inside.map(|(at, _)| *at)
     }
 
-    fn is_allowed(&self, action: &Action) -> bool {
-        let Action::Command(script_command) = action else { return true };
+    fn is_allowed(&self, action: &ScriptAction) -> bool {
+        let ScriptAction::Command(script_command) = action else { return true };
         let phase = self.phases.get(&script_command.at);
         match script_command.verb.as_str() {
             "enter" | "arrive" => phase.is_none(),
@@ -59,11 +59,13 @@ impl<P: RecordableProtocol> ClusterWithUsers<P> {
     fn update_phases(&mut self) {
         for (at, seen) in self.cluster.take_events() {
             let phase = match (&seen, seen.to_observation()) {
-                (ClusterEvent::Command(command), _) => match command.to_script(at).verb.as_str() {
-                    "enter" | "arrive" => Some(Phase::Waiting),
-                    "exit" => Some(Phase::Leaving),
-                    _ => continue,
-                },
+                (ProcessEvent::Command(command), _) => {
+                    match command.to_script_command(at).verb.as_str() {
+                        "enter" | "arrive" => Some(Phase::Waiting),
+                        "exit" => Some(Phase::Leaving),
+                        _ => continue,
+                    }
+                }
                 (_, Observation::Event(event)) => match (event.as_mutex(), event.to_agreement()) {
                     (Some(mutex::Event::Entered { .. }), _) => Some(Phase::Inside),
                     (Some(mutex::Event::Exited), _) => None,
@@ -81,7 +83,7 @@ impl<P: RecordableProtocol> ClusterWithUsers<P> {
 }
 
 impl<P: RecordableProtocol> ScriptRunner for ClusterWithUsers<P> {
-    fn perform(&mut self, action: &Action) -> Result<(), ActionError> {
+    fn perform(&mut self, action: &ScriptAction) -> Result<(), ActionError> {
         if !self.is_allowed(action) {
             return Err(ActionError::NotPossible(action.clone()));
         }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use tenure_core::service::mutex::Event;
 use tenure_core::{Finding, ProcessId, Property};
 
-use crate::fold::process_state::StateChange;
+use crate::fold::process_state::ProcessStateChange;
 use crate::format::RecordKind;
 
 /// Verifies that the entries and exits of each process alternate.
@@ -38,14 +38,16 @@ impl AlternationVerifier {
     pub(super) fn on_state_change(
         &mut self,
         at: ProcessId,
-        change: StateChange,
+        change: ProcessStateChange,
         cause: &RecordKind,
     ) {
         match change {
-            StateChange::Boots if *cause == RecordKind::Boot => {
+            ProcessStateChange::Boots if *cause == RecordKind::Boot => {
                 self.positions.insert(at, Position::Outside);
             }
-            StateChange::Crashes | StateChange::Recovers | StateChange::Terminates => {
+            ProcessStateChange::Crashes
+            | ProcessStateChange::Recovers
+            | ProcessStateChange::Terminates => {
                 self.positions.remove(&at);
             }
             _ => {}
@@ -66,7 +68,7 @@ impl AlternationVerifier {
         if self.positions.insert(at, position) == Some(position) && self.found.is_none() {
             let message =
                 format!("{at} {description}: a record is missing, or the process is faulty");
-            self.found = Some(Finding::violated(Property::Trace, time, at, message));
+            self.found = Some(Finding::violated(Property::WellFormedTrace, time, at, message));
         }
     }
 

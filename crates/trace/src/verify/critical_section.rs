@@ -14,7 +14,7 @@ use crate::merge::MessageKey;
 /// Statistics of entries to the critical section, and the monitor of their fences.
 #[derive(Clone, Debug, Default)]
 pub(super) struct CriticalSectionVerifier {
-    most_inside: usize,
+    max_inside: usize,
     inside: Vec<(ProcessId, Fence)>,
     pub(super) entry_count: u64,
     /// Times from request to entry, in ticks or nanoseconds.
@@ -30,13 +30,13 @@ pub(super) struct CriticalSectionVerifier {
 }
 
 impl CriticalSectionVerifier {
-    /// Creates the statistics of a trace without entries. At most `most_inside` processes may be
+    /// Creates the statistics of a trace without entries. At most `max_inside` processes may be
     /// inside the critical section at the same time. `fenced` is true if entries have fences, which
     /// are then checked.
-    pub(super) fn new(most_inside: u32, fenced: bool) -> Self {
-        let most_inside = usize::try_from(most_inside).unwrap_or(usize::MAX);
+    pub(super) fn new(max_inside: u32, fenced: bool) -> Self {
+        let max_inside = usize::try_from(max_inside).unwrap_or(usize::MAX);
         CriticalSectionVerifier {
-            most_inside,
+            max_inside,
             known: KnownFences { fenced, ..KnownFences::default() },
             ..CriticalSectionVerifier::default()
         }
@@ -81,7 +81,7 @@ impl CriticalSectionVerifier {
         self.entry_count += 1;
         self.on_exit(at);
         let mut pairs = Vec::new();
-        if self.inside.len() >= self.most_inside {
+        if self.inside.len() >= self.max_inside {
             let others = self.inside.iter();
             pairs.extend(others.map(|(_, other)| OverlappingEntries::new(fence, *other, time)));
             self.overlaps += pairs.len() as u64;

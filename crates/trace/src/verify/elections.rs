@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use serde::Serialize;
 use tenure_core::{ProcessId, Term};
 
-use crate::fold::process_state::{ProcessCondition, StateChange};
+use crate::fold::process_state::{ProcessCondition, ProcessStateChange};
 
 /// An election. It begins with its cause, and ends when all live processes know the leader.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -106,26 +106,27 @@ impl ElectionTracker {
         self.open = Some((time, ElectionCause::Start));
     }
 
-    pub(super) fn on_state_change(&mut self, time: u64, at: ProcessId, change: StateChange) {
+    pub(super) fn on_state_change(&mut self, time: u64, at: ProcessId, change: ProcessStateChange) {
         let led = self.settled.is_some_and(|settled| settled.leader == at);
-        let crashes = matches!(change, StateChange::Crashes | StateChange::Terminates);
+        let crashes =
+            matches!(change, ProcessStateChange::Crashes | ProcessStateChange::Terminates);
         match change {
-            StateChange::Crashes | StateChange::Terminates => {
+            ProcessStateChange::Crashes | ProcessStateChange::Terminates => {
                 self.change(at, |it| *it = ProcessBelief { down: true, belief: None, ..*it });
                 self.forget(at);
             }
-            StateChange::Recovers => {
+            ProcessStateChange::Recovers => {
                 self.change(at, |it| {
                     *it = ProcessBelief { apart: it.apart, ..ProcessBelief::default() }
                 });
             }
-            StateChange::ConditionBegins(ProcessCondition::Stopped) => {
+            ProcessStateChange::ConditionBegins(ProcessCondition::Stopped) => {
                 self.change(at, |it| it.stopped = true)
             }
-            StateChange::ConditionEnds(ProcessCondition::Stopped, _) => {
+            ProcessStateChange::ConditionEnds(ProcessCondition::Stopped, _) => {
                 self.change(at, |it| it.stopped = false)
             }
-            StateChange::LeaderChanges(leader) => self.change(at, |it| it.belief = leader),
+            ProcessStateChange::LeaderChanges(leader) => self.change(at, |it| it.belief = leader),
             _ => {}
         }
         match self.open {
@@ -136,7 +137,8 @@ impl ElectionTracker {
                 self.open = Some((time, ElectionCause::Crash));
             }
             None | Some((_, ElectionCause::Takeover))
-                if led && change == StateChange::ConditionBegins(ProcessCondition::Stopped) =>
+                if led
+                    && change == ProcessStateChange::ConditionBegins(ProcessCondition::Stopped) =>
             {
                 self.open = Some((time, ElectionCause::Stop));
             }

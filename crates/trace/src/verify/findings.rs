@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tenure_core::{Finding, Judgement, Property, ReportCondition};
+use tenure_core::{Finding, Judgement, Property, ReportLevel};
 
 use super::MeasuredElection;
 use super::elections::ElectionInterval;
@@ -75,7 +75,7 @@ impl Findings {
         MeasuredElection {
             at: self.units_since_start(measured.since),
             ms: measured.until.saturating_sub(measured.since) as f64 / 1e6,
-            leader: measured.term.leader.number(),
+            leader: measured.term.leader.display_number(),
             term: measured.term.number,
             cause: measured.cause,
         }
@@ -96,11 +96,11 @@ impl Findings {
     }
 
     fn is_required(&self, property: Property) -> bool {
-        let condition = property.report_condition();
-        self.header.promises.is_empty() && condition > ReportCondition::OnViolation
+        let condition = property.report_level();
+        self.header.promises.is_empty() && condition > ReportLevel::OnViolation
             || self.is_in_header(property)
             // The resource ensures these properties, so they are required whatever the algorithm
             // promises.
-            || matches!(property, Property::Counter | Property::FencedAccess)
+            || matches!(property, Property::NoLostUpdate | Property::FencedAccess)
     }
 }

@@ -16,7 +16,7 @@ use std::path::Path;
 
 pub use elections::{ElectionCause, MeasuredElection};
 pub use message_counts::MessageCounts;
-pub use resource::{AccessCounts, CounterResult};
+pub use resource::{ResourceAccessCounts, ResourceCounterResult};
 pub use tenure_core::Judgement;
 pub use verification::{Quantiles, TraceViolation, Verification};
 pub use verifier::TraceVerifier;

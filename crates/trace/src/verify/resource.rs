@@ -7,11 +7,11 @@ use serde::Serialize;
 use tenure_core::Fence;
 
 use super::findings::DetectedViolation;
-use crate::format::{AccessOperation, AccessRecord};
+use crate::format::{ResourceAccessRecord, ResourceOperation};
 
 /// Numbers of accesses to the resource that the lock protects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct AccessCounts {
+pub struct ResourceAccessCounts {
     /// Number of accepted accesses.
     pub accepted: u64,
     /// Number of rejected accesses.
@@ -20,7 +20,7 @@ pub struct AccessCounts {
 
 /// Final state of a counter that clients increment without atomicity: they read, add and write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct CounterResult {
+pub struct ResourceCounterResult {
     /// Number of accepted writes. Each write is an increment, so the counter should reach this
     /// value.
     pub expected: u64,
@@ -56,7 +56,7 @@ const MAX_REMEMBERED: usize = 1 << 16;
 /// which the resource handled them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ResourceVerifier {
-    pub(super) accesses: AccessCounts,
+    pub(super) accesses: ResourceAccessCounts,
     puts: u64,
     value: u64,
     /// Positions of the first and of the last access with each fence. The position of an access is
@@ -78,13 +78,13 @@ pub(super) struct ResourceVerifier {
 }
 
 impl ResourceVerifier {
-    pub(super) fn verify_access(&mut self, time: u64, access: &AccessRecord) {
+    pub(super) fn verify_access(&mut self, time: u64, access: &ResourceAccessRecord) {
         if !access.accepted {
             self.accesses.refused += 1;
             return;
         }
         self.accesses.accepted += 1;
-        self.puts += u64::from(access.operation == AccessOperation::Put);
+        self.puts += u64::from(access.operation == ResourceOperation::Put);
         self.value = access.value;
         let Some(fence) = access.fence else { return };
         let place = self.accesses.accepted;
@@ -92,7 +92,7 @@ impl ResourceVerifier {
         match self.highest {
             Some(highest) if fence < highest => {
                 self.decide(fence);
-                let AccessRecord { by, .. } = access;
+                let ResourceAccessRecord { by, .. } = access;
                 self.first_stale_access.get_or_insert_with(|| {
                     let description = format!(
                         "the resource accepted an access of {by} with fence {fence}, \
@@ -172,12 +172,12 @@ impl ResourceVerifier {
     }
 
     pub(super) fn has_accesses(&self) -> bool {
-        self.accesses != AccessCounts::default()
+        self.accesses != ResourceAccessCounts::default()
     }
 
-    pub(super) fn counter_result(&self) -> Option<CounterResult> {
+    pub(super) fn counter_result(&self) -> Option<ResourceCounterResult> {
         let (expected, found) = (self.puts, self.value);
         let lost = expected.cast_signed().wrapping_sub(found.cast_signed());
-        self.has_accesses().then_some(CounterResult { expected, found, lost })
+        self.has_accesses().then_some(ResourceCounterResult { expected, found, lost })
     }
 }

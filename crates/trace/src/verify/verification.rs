@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use serde::Serialize;
 use tenure_core::{Finding, FirstViolation, Judgement, Property, Service};
 
-use super::{AccessCounts, CounterResult, MeasuredElection, MessageCounts};
+use super::{MeasuredElection, MessageCounts, ResourceAccessCounts, ResourceCounterResult};
 use crate::escaping::escape_invisible;
 use crate::format::ClockUnit;
 
@@ -52,9 +52,9 @@ pub struct Verification {
     /// Numbers of messages sent, received, lost and duplicated.
     pub messages: MessageCounts,
     /// Numbers of accesses to the resource.
-    pub accesses: AccessCounts,
+    pub accesses: ResourceAccessCounts,
     /// Final state of the counter in the resource. `None` if the trace contains no access.
-    pub counter: Option<CounterResult>,
+    pub counter: Option<ResourceCounterResult>,
     /// Number of pairs of entries that overlapped while more processes were inside the critical
     /// section than permitted.
     pub overlaps: u64,
@@ -108,7 +108,7 @@ pub struct Quantiles {
 impl fmt::Display for Verification {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Verification { algorithm, n, records, duration, .. } = self;
-        let (algorithm, unit) = (escape_invisible(algorithm), self.clock.time_unit_name());
+        let (algorithm, unit) = (escape_invisible(algorithm), self.clock.display_unit_name());
         writeln!(f, "{algorithm}, {n} processes, {records} records in {duration:.1} {unit}")?;
         for (property, judgement) in &self.properties {
             let mended = *property == Property::MutualExclusion
@@ -151,7 +151,7 @@ impl Verification {
     }
 
     fn figures(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let unit = self.clock.time_unit_name();
+        let unit = self.clock.display_unit_name();
         if self.entries > 0 {
             let Quantiles { p50, p99, max, .. } = self.latency;
             let entries = self.entries;
@@ -182,8 +182,8 @@ impl Verification {
         if dropped + duplicated > 0 {
             row(f, "faults", format_args!("{dropped} lost, {duplicated} duplicated"))?;
         }
-        if let Some(CounterResult { expected, found, lost }) = self.counter {
-            let AccessCounts { accepted, refused } = self.accesses;
+        if let Some(ResourceCounterResult { expected, found, lost }) = self.counter {
+            let ResourceAccessCounts { accepted, refused } = self.accesses;
             row(f, "accesses", format_args!("{accepted} accepted, {refused} refused"))?;
             row(f, "counter", format_args!("expected {expected}, found {found}, lost {lost}"))?;
         }

@@ -17,10 +17,14 @@ use super::critical_section::CriticalSectionVerifier;
 use super::elections::ElectionTracker;
 use super::findings::{DetectedViolation, Findings};
 use super::resource::ResourceVerifier;
-use super::{CounterResult, MessageCounts, Verification};
+use super::{MessageCounts, ResourceCounterResult, Verification};
 use crate::Service;
-use crate::fold::process_state::{ProcessCondition, ProcessStates, ProcessStatus, StateChange};
-use crate::format::{ClockUnit, CommandData, EventData, Header, Record, RecordKind, Subject};
+use crate::fold::process_state::{
+    ProcessCondition, ProcessStateChange, ProcessStates, ProcessStatus,
+};
+use crate::format::{
+    ClockUnit, Header, Record, RecordKind, RecordSubject, RecordedCommand, RecordedEvent,
+};
 use crate::merge::MergeReport;
 
 /// Time within which a group of real nodes must agree after the last disturbance, such as a crash.
@@ -95,7 +99,7 @@ impl TraceVerifier {
     pub fn new(header: &Header) -> Self {
         let config = MonitorConfig {
             size: header.n,
-            most_inside: header.most_inside,
+            max_inside: header.max_inside,
             conflicts: header.conflict_graph(),
             has_fences: header.fenced,
             judges_strict_exclusion: true,
@@ -113,7 +117,7 @@ impl TraceVerifier {
             start: None,
             now: 0,
             process_states: ProcessStates::default(),
-            entries: CriticalSectionVerifier::new(header.most_inside, header.fenced),
+            entries: CriticalSectionVerifier::new(header.max_inside, header.fenced),
             alternation: AlternationVerifier::default(),
             elections: ElectionTracker::new(header.n),
             resource: ResourceVerifier::default(),
@@ -145,10 +149,10 @@ impl TraceVerifier {
         }
         match (record.process, &record.kind) {
             (_, RecordKind::Access(access)) => self.resource.verify_access(record.time, access),
-            (Subject::Parent, RecordKind::End) if self.final_state.is_none() => self.end(),
+            (RecordSubject::Parent, RecordKind::End) if self.final_state.is_none() => self.end(),
             (_, RecordKind::Partition(sides)) => self.on_partition(sides),
             (_, RecordKind::Heal) => self.on_partition(&[]),
-            (Subject::Process(at), _) if at.0 < self.header.n => self.of_process(at, record),
+            (RecordSubject::Process(at), _) if at.0 < self.header.n => self.of_process(at, record),
             _ => {}
         }
     }
@@ -165,8 +169,8 @@ impl TraceVerifier {
     fn of_process(&mut self, at: ProcessId, record: &Record) {
         let changes = self.process_states.apply_record(record);
         if let [
-            StateChange::ConditionEnds(ProcessCondition::Waiting, since),
-            StateChange::ConditionBegins(ProcessCondition::Inside),
+            ProcessStateChange::ConditionEnds(ProcessCondition::Waiting, since),
+            ProcessStateChange::ConditionBegins(ProcessCondition::Inside),
         ] = changes[..]
         {
             self.entries.latency.add(record.time.saturating_sub(since));
@@ -176,7 +180,7 @@ impl TraceVerifier {
         }
         for change in changes {
             self.alternation.on_state_change(at, change, &record.kind);
-            self.crashes += u64::from(change == StateChange::Crashes);
+            self.crashes += u64::from(change == ProcessStateChange::Crashes);
             self.on_state_change(at, change);
         }
         match &record.kind {
@@ -203,7 +207,7 @@ impl TraceVerifier {
 
     fn sends(&mut self, at: ProcessId, kind: &RecordKind) {
         let RecordKind::Send(message_record) = kind else { return };
-        let layer = self.header.service.cost_layer();
+        let layer = self.header.service.counted_layer();
         let sent = MutexObservation::Sent { to: message_record.peer };
         if let Some(spending) = &mut self.spending
             && layer == Some(message_record.layer)
@@ -217,9 +221,9 @@ impl TraceVerifier {
         }
     }
 
-    fn on_state_change(&mut self, at: ProcessId, change: StateChange) {
+    fn on_state_change(&mut self, at: ProcessId, change: ProcessStateChange) {
         match change {
-            StateChange::Crashes | StateChange::Terminates => {
+            ProcessStateChange::Crashes | ProcessStateChange::Terminates => {
                 self.entries.on_exit(at);
                 self.awaiting.remove(&at);
                 self.locks.on_crash(self.now, at);
@@ -228,15 +232,15 @@ impl TraceVerifier {
                 self.applications.on_crash(self.now, at);
                 self.agreements.on_crash(self.now, at);
             }
-            StateChange::Recovers => {
+            ProcessStateChange::Recovers => {
                 self.locks.on_recovery(self.now, at);
                 self.elects.observe(self.now, at, Observation::Recovered);
                 self.no_loss.observe(self.now, at, Observation::Recovered);
                 self.agreements.on_recovery(self.now, at);
             }
-            StateChange::ConditionBegins(ProcessCondition::Stopped)
-            | StateChange::ConditionEnds(ProcessCondition::Stopped, _) => {}
-            StateChange::LeaderChanges(_) => {}
+            ProcessStateChange::ConditionBegins(ProcessCondition::Stopped)
+            | ProcessStateChange::ConditionEnds(ProcessCondition::Stopped, _) => {}
+            ProcessStateChange::LeaderChanges(_) => {}
             _ => return,
         }
         self.disturbed = self.now;
@@ -245,7 +249,12 @@ impl TraceVerifier {
         }
     }
 
-    fn on_command(&mut self, at: ProcessId, command: &CommandData, clock: Option<&VectorClock>) {
+    fn on_command(
+        &mut self,
+        at: ProcessId,
+        command: &RecordedCommand,
+        clock: Option<&VectorClock>,
+    ) {
         if let Some(command) = command.mutex() {
             self.clocks |= clock.is_some();
             if let Some(spending) = &mut self.spending {
@@ -263,17 +272,17 @@ impl TraceVerifier {
             }
             self.elects.observe(self.now, at, Observation::Command { command, clock });
         }
-        if let CommandData::Stream(command) = command {
+        if let RecordedCommand::Stream(command) = command {
             self.no_loss.observe(self.now, at, Observation::Command { command, clock });
         }
-        if let CommandData::Agreement(command) = command {
+        if let RecordedCommand::Agreement(command) = command {
             self.agreements.on_command(self.now, at, command);
         }
     }
 
-    fn on_event(&mut self, at: ProcessId, event: &EventData) {
+    fn on_event(&mut self, at: ProcessId, event: &RecordedEvent) {
         if let Some(event) = event.mutex()
-            && !self.process_states.state(at).is_down()
+            && !self.process_states.state(at).is_crashed_or_ended()
         {
             self.alternation.on_event(self.now, at, *event);
             for pair in self.entries.on_event(self.now, at, *event) {
@@ -291,10 +300,10 @@ impl TraceVerifier {
             }
             self.elects.observe(self.now, at, Observation::Event(event));
         }
-        if let EventData::Stream(event) = event {
+        if let RecordedEvent::Stream(event) = event {
             self.no_loss.observe(self.now, at, Observation::Event(event));
         }
-        if let EventData::Agreement(event) = event {
+        if let RecordedEvent::Agreement(event) = event {
             self.agreements.on_event(self.now, at, event);
         }
         if let Some(event) = event.application() {
@@ -386,8 +395,12 @@ impl TraceVerifier {
         if contradictions > 0 {
             let message =
                 "messages were received before they were sent: the traces are inconsistent";
-            let finding =
-                Finding::violated(Property::Trace, self.now, ProcessId(0), message.to_owned());
+            let finding = Finding::violated(
+                Property::WellFormedTrace,
+                self.now,
+                ProcessId(0),
+                message.to_owned(),
+            );
             verification.add_finding(finding, start);
         }
         verification
@@ -406,7 +419,7 @@ impl TraceVerifier {
         }
         if matches!(self.header.service, Service::Election | Service::MutexAndElection) {
             let is_required = |it: &Finding| match it.property {
-                Property::Uniqueness
+                Property::OneLeaderAtEnd
                 | Property::Irrevocability
                 | Property::FreshTerms
                 | Property::SteadyLeader => findings.is_in_header(it.property),
@@ -449,10 +462,12 @@ impl TraceVerifier {
         for finding in self.locks.findings() {
             let verified = match finding.property {
                 Property::MutualExclusion if checked => false,
-                Property::MutualExclusion if self.header.most_inside == 1 => true,
+                Property::MutualExclusion if self.header.max_inside == 1 => true,
                 Property::Fencing => !checked,
-                Property::AtMost(_) | Property::LocalMutualExclusion | Property::Bypass(_) => true,
-                Property::Order if self.clocks => true,
+                Property::KExclusion(_) | Property::LocalMutualExclusion | Property::Bypass(_) => {
+                    true
+                }
+                Property::FirstComeFirstServed if self.clocks => true,
                 property => findings.is_in_header(property),
             };
             if verified {
@@ -506,7 +521,8 @@ impl TraceVerifier {
     /// other processes wait because a partition separates them from a majority.
     fn first_endless_wait(&self, waiting: &[u32]) -> (Option<u32>, bool) {
         let is_with_majority = |number: u32| {
-            let is_on = |side: &&Vec<ProcessId>| side.iter().any(|at| at.number() == number);
+            let is_on =
+                |side: &&Vec<ProcessId>| side.iter().any(|at| at.display_number() == number);
             let side = self.sides.iter().find(is_on);
             side.is_none_or(|side| side.len() * 2 > self.header.n as usize)
         };
@@ -523,7 +539,7 @@ impl TraceVerifier {
             true => self.agreements.waiting_processes(is_up),
             false => self.awaiting.iter().filter(|at| is_up(**at)).copied().collect(),
         };
-        waiting.into_iter().map(ProcessId::number).collect()
+        waiting.into_iter().map(ProcessId::display_number).collect()
     }
 
     fn numbers_in(&self, condition: ProcessCondition) -> Vec<u32> {
@@ -536,11 +552,11 @@ impl TraceVerifier {
                 .add_judgement(Property::FencedAccess, self.resource.first_stale_access.as_ref());
         }
         let lost = self.resource.counter_result().filter(|counter| counter.lost != 0);
-        let found = lost.map(|CounterResult { expected, found, lost }| DetectedViolation {
+        let found = lost.map(|ResourceCounterResult { expected, found, lost }| DetectedViolation {
             time: self.now,
             description: format!("{expected} increments came to {found}: {lost} lost"),
         });
-        findings.add_judgement(Property::Counter, found.as_ref());
+        findings.add_judgement(Property::NoLostUpdate, found.as_ref());
     }
 }
 

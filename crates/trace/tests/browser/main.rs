@@ -13,10 +13,11 @@ use tempfile::TempDir;
 use tenure_browser::Tab;
 use tenure_core::service::election;
 use tenure_core::service::log::{self, Content, Entry};
-use tenure_core::{Layer, ProcessId, Term, Verdict};
+use tenure_core::{Layer, PeerVerdict, ProcessId, Term};
 use tenure_trace::diagram::{DiagramPage, TraceWindow};
 use tenure_trace::{
-    EventData, Header, MessageRecord, Record, RecordKind, Service, Subject, Trace, TraceSource,
+    Header, MessageRecord, Record, RecordKind, RecordSubject, RecordedEvent, Service, Trace,
+    TraceProducer,
 };
 
 /// Script that returns the elements that are cut. An element is cut if it exceeds the window, or if
@@ -73,7 +74,7 @@ fn elected(leader: u32, number: u64) -> RecordKind {
 /// Returns a run with two leaders in succession. P3 leads and crashes. P2 suspects P3 and sends it
 /// a message that is lost. Then P2 leads. P3 recovers during a partition.
 fn takeover() -> (Header, Vec<Record>) {
-    let suspects = RecordKind::Suspicion { peer: ProcessId(2), verdict: Verdict::Suspect };
+    let suspects = RecordKind::Suspicion { peer: ProcessId(2), verdict: PeerVerdict::Suspect };
     let sides = vec![vec![ProcessId(0), ProcessId(1)], vec![ProcessId(2)]];
     let story = [
         (0, 0, RecordKind::Boot),
@@ -102,12 +103,12 @@ fn takeover() -> (Header, Vec<Record>) {
             })),
         ),
     ];
-    let header = Header::new("takeover", Service::Election, 3, TraceSource::Simulator);
+    let header = Header::new("takeover", Service::Election, 3, TraceProducer::Simulator);
     let mut records: Vec<Record> = story
         .into_iter()
         .map(|(time, at, kind)| Record::new(time * 1_000_000, ProcessId(at), kind))
         .collect();
-    let split = Record::new(8_000_000, Subject::Parent, RecordKind::Partition(sides));
+    let split = Record::new(8_000_000, RecordSubject::Parent, RecordKind::Partition(sides));
     records.insert(records.len() - 2, split);
     (header, records)
 }
@@ -302,7 +303,7 @@ fn nothing_exceeds_window_in_light_and_dark() {
 /// follows.
 fn log() -> (Header, Vec<Record>) {
     let event = |time: u64, event: log::Event| {
-        let kind = RecordKind::Event(EventData::Agreement(event.into()));
+        let kind = RecordKind::Event(RecordedEvent::Agreement(event.into()));
         Record::new(time * 1_000_000, ProcessId(0), kind)
     };
     let entry = |term| Entry { term, content: Content::Nothing };
@@ -317,7 +318,7 @@ fn log() -> (Header, Vec<Record>) {
         event(6, stored(3, 2)),
         Record::new(500_000_000, ProcessId(1), RecordKind::Timer("Election".into())),
     ];
-    (Header::new("raft-log", Service::Log, 2, TraceSource::Simulator), records)
+    (Header::new("raft-log", Service::Log, 2, TraceProducer::Simulator), records)
 }
 
 #[test]
@@ -351,7 +352,7 @@ fn hides_idle_processes_of_large_group_until_requested() {
     let story = |n| {
         let (_, mut records) = takeover();
         records.splice(..0, (3..n).map(|at| Record::new(0, ProcessId(at), RecordKind::Boot)));
-        (Header::new("takeover", Service::Election, n, TraceSource::Simulator), records)
+        (Header::new("takeover", Service::Election, n, TraceProducer::Simulator), records)
     };
     let rows = "viewer.picture.processes.length";
     for (n, first) in [(40, 3), (10, 10)] {
@@ -396,7 +397,7 @@ fn window_states_its_range_and_total() {
 
 #[test]
 fn draws_only_visible_part_of_long_run() {
-    let header = Header::new("echo", Service::Election, 2, TraceSource::Simulator);
+    let header = Header::new("echo", Service::Election, 2, TraceProducer::Simulator);
     let echo = |round: u64| {
         let at = |time, process, kind| Record::new(time, ProcessId(process), kind);
         let time = round * 4_000_000;

@@ -2,9 +2,9 @@
 
 use serde_json::json;
 use tenure_core::service::election;
-use tenure_core::{ProcessId, TICKS_PER_UNIT};
+use tenure_core::{ProcessId, TICKS_PER_TIME_UNIT};
 use tenure_trace::diagram::TraceWindow;
-use tenure_trace::{Header, Record, RecordKind, Service, TraceSource};
+use tenure_trace::{Header, Record, RecordKind, Service, TraceProducer};
 
 use crate::{elected, message_record, showing};
 
@@ -36,7 +36,7 @@ const OVER: &str = "(() => {
 })()";
 
 fn at(time: u64, who: u32, kind: RecordKind) -> Record {
-    Record::new(time * TICKS_PER_UNIT, ProcessId(who), kind)
+    Record::new(time * TICKS_PER_TIME_UNIT, ProcessId(who), kind)
 }
 
 /// Returns a run in which a message travels around a ring of twenty processes. P7 becomes the
@@ -57,7 +57,7 @@ fn ring() -> (Header, Vec<Record>) {
             records.push(at(time + 1, who + 1, elected(who + 1, 1)));
         }
     }
-    (Header::new("ring", Service::Election, 20, TraceSource::Simulator), records)
+    (Header::new("ring", Service::Election, 20, TraceProducer::Simulator), records)
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn axis_shows_times_of_simultaneous_steps() {
     for time in 0..4 {
         records.extend((0..9).map(|_| at(time, 0, RecordKind::Timer("Again".into()))));
     }
-    let run = (Header::new("busy", Service::Election, 1, TraceSource::Simulator), records);
+    let run = (Header::new("busy", Service::Election, 1, TraceProducer::Simulator), records);
     let Some((mut tab, _folder)) = showing(&run, TraceWindow::default()) else { return };
     let overlaps = "(() => {
         const { picture, trace } = viewer;
@@ -99,7 +99,7 @@ fn page_distinguishes_message_kinds_like_svg() {
     let names = ["open", "alive", "look", "place", "renew", "watch", "deleted", "release"];
     let send = |(number, name)| at(number, 0, RecordKind::Send(message_record(1, name, number)));
     let records = (1..).zip(names).map(send).collect();
-    let run = (Header::new("leased", Service::Mutex, 2, TraceSource::Simulator), records);
+    let run = (Header::new("leased", Service::Mutex, 2, TraceProducer::Simulator), records);
     let Some((mut tab, _folder)) = showing(&run, TraceWindow::default()) else { return };
     let looks = "new Set(Array.from(document.querySelectorAll('.swatch'), (each) =>
         getComputedStyle(each).background)).size";

@@ -1,23 +1,23 @@
 //! Space-time diagrams as text and as SVG.
 
 use tenure_core::service::election;
-use tenure_core::{Fence, Layer, ProcessId, TICKS_PER_UNIT};
+use tenure_core::{Fence, Layer, ProcessId, TICKS_PER_TIME_UNIT};
 use tenure_trace::diagram::{
     DiagramClock, DiagramLayout, DiagramOptions, MessageOutcome, ProcessCondition, RowLabel,
-    StepCause, TimeDirection, TimeScale, TraceWindow, lay_out,
+    StepCause, TimeAxis, TimeDirection, TraceWindow, lay_out,
 };
 use tenure_trace::{
-    ClockUnit, Header, MessageRecord, Record, RecordKind, Service, Subject, TraceSource,
+    ClockUnit, Header, MessageRecord, Record, RecordKind, RecordSubject, Service, TraceProducer,
 };
 
 use crate::kinds::{P1, P2, P3, elected, enter, entered, exit, exited, message};
 
 fn header(n: u32) -> Header {
-    Header::new("tiny", Service::Mutex, n, TraceSource::Simulator)
+    Header::new("tiny", Service::Mutex, n, TraceProducer::Simulator)
 }
 
-fn at(time: u64, who: impl Into<Subject>, kind: RecordKind) -> Record {
-    Record::new(time * TICKS_PER_UNIT, who, kind)
+fn at(time: u64, who: impl Into<RecordSubject>, kind: RecordKind) -> Record {
+    Record::new(time * TICKS_PER_TIME_UNIT, who, kind)
 }
 
 /// Returns a run in which P2 sends a request to P1 and receives the grant. The request of P3 is
@@ -134,7 +134,7 @@ fn text_lines_fit_a_terminal() {
 
 #[test]
 fn causal_scale_uses_longest_chain() {
-    let layout = drawn(DiagramOptions { scale: TimeScale::Causal, ..DiagramOptions::default() });
+    let layout = drawn(DiagramOptions { scale: TimeAxis::Causal, ..DiagramOptions::default() });
     let ranks: Vec<u64> = layout.steps.iter().map(|step| step.axis_order.1).collect();
     assert_eq!(ranks, [0, 0, 1, 1, 2, 3], "two requests, a loss, a receipt, the grant, the exit");
     let places: Vec<u32> = (0..6).map(|step| layout.axis_position(step)).collect();
@@ -269,12 +269,12 @@ fn leader_keeps_crown_until_it_learns_of_another() {
 fn partition_is_shaded_until_it_heals() {
     let records = [
         at(0, P1, enter()),
-        at(1, Subject::Parent, RecordKind::Partition(vec![vec![P1], vec![P2, P3]])),
+        at(1, RecordSubject::Parent, RecordKind::Partition(vec![vec![P1], vec![P2, P3]])),
         at(2, P2, enter()),
-        at(3, Subject::Parent, RecordKind::Heal),
+        at(3, RecordSubject::Parent, RecordKind::Heal),
         at(4, P3, enter()),
     ];
-    for scale in [TimeScale::Time, TimeScale::Causal] {
+    for scale in [TimeAxis::Time, TimeAxis::Causal] {
         let layout =
             lay_out(&header(3), &records, DiagramOptions { scale, ..DiagramOptions::default() });
         let region = &layout.partition_spans[0];
@@ -369,8 +369,11 @@ fn every_picture_marks_mutual_exclusion_violation() {
     let layout = laid_out(4);
     let [mark] = &layout.violation_marks[..] else { panic!("{:?}", layout.violation_marks) };
     assert_eq!(mark.conflicting_processes, [P1, P2]);
-    assert_eq!(layout.steps[mark.step].time, 4 * TICKS_PER_UNIT);
-    assert_eq!(layout.steps[mark.conflict_end_step.expect("P1 leaves")].time, 5 * TICKS_PER_UNIT);
+    assert_eq!(layout.steps[mark.step].time, 4 * TICKS_PER_TIME_UNIT);
+    assert_eq!(
+        layout.steps[mark.conflict_end_step.expect("P1 leaves")].time,
+        5 * TICKS_PER_TIME_UNIT
+    );
     let text = layout.to_text(TimeDirection::Down, RowLabel::Place);
     assert!(text.contains("\n   4✗"), "{text}");
     assert!(text.ends_with("{P1, P2} are inside\n"), "{text}");
@@ -398,7 +401,7 @@ fn marks_violating_step_of_real_node() {
         at(2, P1, RecordKind::Send(message(P2, "reply", 1))),
         at(3, P1, entered(Fence(1, 0))),
         at(4, P2, received),
-        Record { time: 4 * TICKS_PER_UNIT + 70, ..at(4, P2, entered(Fence(2, 0))) },
+        Record { time: 4 * TICKS_PER_TIME_UNIT + 70, ..at(4, P2, entered(Fence(2, 0))) },
         at(5, P1, exit()),
         at(5, P1, exited()),
     ];

@@ -3,18 +3,20 @@
 use std::collections::BTreeSet;
 
 use serde_json::json;
-use tenure_core::TICKS_PER_UNIT;
+use tenure_core::TICKS_PER_TIME_UNIT;
 use tenure_trace::diagram::{DiagramOptions, TimeDirection, lay_out};
-use tenure_trace::{Header, MessageRecord, Record, RecordKind, Service, Subject, TraceSource};
+use tenure_trace::{
+    Header, MessageRecord, Record, RecordKind, RecordSubject, Service, TraceProducer,
+};
 
 use crate::kinds::{P1, P3, message};
 
 fn header() -> Header {
-    Header::new("tiny", Service::Mutex, 3, TraceSource::Simulator)
+    Header::new("tiny", Service::Mutex, 3, TraceProducer::Simulator)
 }
 
-fn at(time: u64, who: impl Into<Subject>, kind: RecordKind) -> Record {
-    Record::new(time * TICKS_PER_UNIT, who, kind)
+fn at(time: u64, who: impl Into<RecordSubject>, kind: RecordKind) -> Record {
+    Record::new(time * TICKS_PER_TIME_UNIT, who, kind)
 }
 
 /// Returns the trace of a run in which a message from P3 to P1 is slow. The trace includes the
@@ -58,7 +60,7 @@ fn notes_use_free_room_beside_messages() {
     let description =
         "Step 7: P2 and P3 answer P1; P2 asks P3 and P4; P3 asks P4, and leads again.";
     let mut records = stamped();
-    records.insert(1, at(1, Subject::Parent, RecordKind::Note(description.to_owned())));
+    records.insert(1, at(1, RecordSubject::Parent, RecordKind::Note(description.to_owned())));
     let svg = lay_out(&header(), &records, DiagramOptions::default()).to_svg(TimeDirection::Down);
     let rule = svg.lines().find(|it| it.contains("class=\"cut\"")).expect("a rule");
     let end = rule.split(['L', ' ', '"']).filter_map(|it| it.parse::<i64>().ok()).nth(2);

@@ -3,12 +3,14 @@
 use serde_json::{Value, json};
 use tenure_core::{Fence, ProcessId};
 use tenure_trace::export::{ShivizImportError, from_shiviz, to_mermaid, to_otel, to_shiviz};
-use tenure_trace::{Header, MessageRecord, Record, RecordKind, Service, Subject, TraceSource};
+use tenure_trace::{
+    Header, MessageRecord, Record, RecordKind, RecordSubject, Service, TraceProducer,
+};
 
 use crate::kinds::{P1, P2, enter, entered, message};
 
 fn header() -> Header {
-    Header::new("tiny", Service::Mutex, 2, TraceSource::Simulator)
+    Header::new("tiny", Service::Mutex, 2, TraceProducer::Simulator)
 }
 
 fn stamped(peer: ProcessId, name: &str, number: u64) -> MessageRecord {
@@ -32,7 +34,7 @@ fn story() -> Vec<Record> {
         (5, P2, RecordKind::Crash),
     ];
     let records = kinds.into_iter().map(|(time, at, kind)| Record::new(time, at, kind));
-    let records = records.chain([Record::new(6, Subject::Parent, RecordKind::End)]);
+    let records = records.chain([Record::new(6, RecordSubject::Parent, RecordKind::End)]);
     records.zip(1..).map(|(record, sequence)| Record { sequence, ..record }).collect()
 }
 

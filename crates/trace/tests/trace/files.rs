@@ -11,15 +11,15 @@ use tempfile::TempDir;
 use tenure_core::service::election::Event;
 use tenure_core::service::mutex::Command;
 use tenure_core::service::{mutex_and_election, stream};
-use tenure_core::{ProcessId, Rank, Term, Verdict};
+use tenure_core::{PeerVerdict, ProcessId, Rank, Term};
 use tenure_trace::diagram::{DiagramOptions, DiagramPage, TraceWindow, lay_out_files};
 use tenure_trace::{
     AppendError, ClockUnit, DEFAULT_MAX_PROCESSES, Header, MessageRecord, ReadError, Reader,
-    Record, RecordKind, Service, TraceSource, Writer,
+    Record, RecordKind, Service, TraceProducer, Writer,
 };
 
 fn header() -> Header {
-    Header::new("central", Service::Mutex, 3, TraceSource::Node)
+    Header::new("central", Service::Mutex, 3, TraceProducer::Node)
 }
 
 fn record(time: u64) -> Record {
@@ -178,7 +178,7 @@ fn rejects_records_that_name_unknown_processes() {
         RecordKind::Command(stream::Command::Send { to: peer, item: 1 }.into()),
         RecordKind::Send(message_record.clone()),
         RecordKind::Receive(message_record),
-        RecordKind::Suspicion { peer, verdict: Verdict::Suspect },
+        RecordKind::Suspicion { peer, verdict: PeerVerdict::Suspect },
         RecordKind::Partition(vec![vec![own], vec![peer]]),
     ];
     for kind in kinds {

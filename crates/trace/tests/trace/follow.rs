@@ -10,13 +10,13 @@ use tempfile::TempDir;
 use tenure_core::{ProcessId, Service};
 use tenure_trace::live::{NextRecord, TraceFollower};
 use tenure_trace::{
-    ClockUnit, Header, MessageRecord, Record, RecordKind, TraceSegments, TraceSource, Writer,
-    merge_files, segment_path,
+    ClockUnit, Header, MessageRecord, Record, RecordKind, TraceProducer, TraceSegments, Writer,
+    merge_files_for_verification, segment_path,
 };
 
 use crate::kinds::{P1, P2, enter, message};
 
-fn header(source: TraceSource) -> Header {
+fn header(source: TraceProducer) -> Header {
     let clock = ClockUnit::Nanosecond;
     Header { clock, ..Header::new("central", Service::Mutex, 2, source) }
 }
@@ -36,8 +36,8 @@ impl Run {
         let folder = tempfile::tempdir().unwrap();
         let paths = ["p1.ndjson", "p2.ndjson", "parent.ndjson"].map(|it| folder.path().join(it));
         let create = |place: usize, source| Writer::create(&paths[place], &header(source)).unwrap();
-        let nodes = vec![create(0, TraceSource::Node), create(1, TraceSource::Node)];
-        let parent = create(2, TraceSource::Parent);
+        let nodes = vec![create(0, TraceProducer::Node), create(1, TraceProducer::Node)];
+        let parent = create(2, TraceProducer::Parent);
         Run { _folder: folder, paths: paths.to_vec(), nodes, parent, over: Arc::default() }
     }
 
@@ -128,7 +128,8 @@ fn successive_crashes_do_not_block_each_other() {
 #[test]
 fn follows_parts_as_one_trace_and_reports_finished_ones() {
     let mut run = Run::begin();
-    let mut segments = TraceSegments::new(&run.paths[0], header(TraceSource::Node), 1_000).unwrap();
+    let mut segments =
+        TraceSegments::new(&run.paths[0], header(TraceProducer::Node), 1_000).unwrap();
     let mut follow = run.follow();
     let mut times = Vec::new();
     for time in 1..=40 {
@@ -141,14 +142,18 @@ fn follows_parts_as_one_trace_and_reports_finished_ones() {
     assert!(finished.len() > 2, "{finished:?}");
     let expected = (1..).map(|number| (0, segment_path(&run.paths[0], number)));
     assert!(finished.iter().cloned().eq(expected.take(finished.len())), "{finished:?}");
-    let again = TraceSegments::new(&run.paths[0], header(TraceSource::Node), 1_000).unwrap();
+    let again = TraceSegments::new(&run.paths[0], header(TraceProducer::Node), 1_000).unwrap();
     assert_eq!(
         again.current_path(),
         segments.current_path(),
         "a recovered node continues the last part"
     );
     let each = (1..=finished.len() as u64 + 1).map(|number| segment_path(&run.paths[0], number));
-    assert_eq!(merge_files(each).unwrap().records.len(), 40, "each part is a trace");
+    assert_eq!(
+        merge_files_for_verification(each).unwrap().records.len(),
+        40,
+        "each part is a trace"
+    );
 }
 
 #[test]
@@ -162,7 +167,7 @@ fn skips_torn_line_that_was_removed() {
     tear(&run.paths[0]);
     let mut follow = run.follow();
     assert_eq!(available(&mut follow), (vec![1], false));
-    run.nodes[0] = Writer::open_to_append(&run.paths[0], &header(TraceSource::Node)).unwrap();
+    run.nodes[0] = Writer::open_to_append(&run.paths[0], &header(TraceProducer::Node)).unwrap();
     run.wrote(P1, 3, enter());
     assert_eq!(available(&mut follow), (vec![3], false));
     tear(&run.paths[0]);

@@ -1,10 +1,11 @@
-//! Tests of the test cluster, and of `golden`, which compares scripts with their expected outcomes.
-//! The tests run scripts of a minimal lock.
+//! Tests of the test cluster, and of `run_golden_scripts`, which compares scripts with their
+//! expected outcomes. The tests run scripts of a minimal lock.
 
 use crate::tiny::Tiny;
 use tenure_core::{ChannelOrder, ProcessId};
 use tenure_trace::{
-    Action, ActionError, PerformError, Script, ScriptRunner, TestCluster, golden, perform_script,
+    ActionError, PerformError, Script, ScriptAction, ScriptRunner, TestCluster, perform_script,
+    run_golden_scripts,
 };
 
 fn performed(script: &str) -> Result<Vec<String>, PerformError> {
@@ -17,7 +18,7 @@ fn refused(script: &str) -> String {
 
 #[test]
 fn golden_scripts_pass() {
-    golden::<Tiny>("tests/golden", |_| 0);
+    run_golden_scripts::<Tiny>("tests/golden", |_| 0);
 }
 
 #[test]
@@ -28,7 +29,8 @@ fn different_outcome_fails_with_diff() {
     let folder = tempfile::tempdir().unwrap();
     let story = "group 2\nenter p2\n----\nP2 asks Enter\n  sends P1 Grant\n";
     std::fs::write(folder.path().join("wrong.txt"), story).unwrap();
-    let failure = std::panic::catch_unwind(|| golden::<Tiny>(folder.path(), |_| 0)).unwrap_err();
+    let failure =
+        std::panic::catch_unwind(|| run_golden_scripts::<Tiny>(folder.path(), |_| 0)).unwrap_err();
     let description = failure.downcast_ref::<String>().unwrap();
     assert!(description.contains("wrong.txt"), "{description}");
     assert!(description.contains("-  sends P1 Grant\n+  sends P1 Request\n"), "{description}");
@@ -37,7 +39,7 @@ fn different_outcome_fails_with_diff() {
 #[test]
 fn empty_directory_fails() {
     let folder = tempfile::tempdir().unwrap();
-    assert!(std::panic::catch_unwind(|| golden::<Tiny>(folder.path(), |_| 0)).is_err());
+    assert!(std::panic::catch_unwind(|| run_golden_scripts::<Tiny>(folder.path(), |_| 0)).is_err());
 }
 
 #[test]
@@ -104,11 +106,11 @@ fn cluster_runs_without_script() {
     let mut cluster = TestCluster::<Tiny>::with_transcript(2, ChannelOrder::Fifo, |_| 0);
     cluster.perform(&"enter p2".parse().unwrap()).unwrap();
     assert_eq!(cluster.in_flight().count(), 1);
-    cluster.perform(&Action::Stabilize { timers: false, most: None }).unwrap();
+    cluster.perform(&ScriptAction::Stabilize { timers: false, most: None }).unwrap();
     assert_eq!(cluster.take_events().len(), 2, "a command and an event");
     assert_eq!(cluster.take_transcript().len(), 6);
-    cluster.perform(&Action::Crash(ProcessId(1))).unwrap();
+    cluster.perform(&ScriptAction::Crash(ProcessId(1))).unwrap();
     assert_eq!(cluster.process(ProcessId(1)), None);
-    let again = cluster.perform(&Action::Crash(ProcessId(1)));
+    let again = cluster.perform(&ScriptAction::Crash(ProcessId(1)));
     assert_eq!(again, Err(ActionError::Down { at: ProcessId(1) }));
 }

@@ -3,11 +3,11 @@
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 
-use tenure_core::{Fence, ProcessId, Verdict};
+use tenure_core::{Fence, PeerVerdict, ProcessId};
 use tenure_trace::live::{LiveView, TraceTail};
 use tenure_trace::{
-    AccessOperation, AccessRecord, ClockUnit, Header, MessageRecord, Record, RecordKind, Service,
-    Subject, TraceSource, Writer,
+    ClockUnit, Header, MessageRecord, Record, RecordKind, RecordSubject, ResourceAccessRecord,
+    ResourceOperation, Service, TraceProducer, Writer,
 };
 
 use crate::kinds::{P1, P2, P3, elected, enter, entered, exit, exited, message};
@@ -40,7 +40,7 @@ fn view_shows_leader_holder_and_waiters_with_durations() {
     ] {
         view.apply_record(&record);
     }
-    let seen = view.snapshot(at(20));
+    let seen = view.prune_and_snapshot(at(20));
     assert_eq!(seen.leader, Some((3, 1)));
     assert_eq!(seen.fence, Some(("5.0".to_owned(), 1)));
     let locks: Vec<_> = seen.processes.iter().map(|each| (each.lock, each.for_ms)).collect();
@@ -54,17 +54,17 @@ fn view_shows_leader_holder_and_waiters_with_durations() {
 #[test]
 fn crash_clears_state_and_later_term_replaces_leader() {
     let mut view = LiveView::new(2);
-    let suspects = RecordKind::Suspicion { peer: ProcessId(1), verdict: Verdict::Suspect };
+    let suspects = RecordKind::Suspicion { peer: ProcessId(1), verdict: PeerVerdict::Suspect };
     view.apply_record(&record(0, 0, 1, elected(P2, 1)));
     view.apply_record(&record(0, 1, 1, elected(P2, 1)));
     view.apply_record(&record(1, 1, 1, entered(Fence(1, 0))));
     view.apply_record(&record(5, 1, 1, RecordKind::Crash));
-    let seen = view.snapshot(at(6));
+    let seen = view.prune_and_snapshot(at(6));
     assert_eq!((seen.leader, seen.processes[1].life), (None, "down"));
     assert_eq!(seen.processes[1].lock, "outside");
     view.apply_record(&record(7, 0, 1, suspects));
     view.apply_record(&record(8, 0, 1, elected(P1, 2)));
-    let seen = view.snapshot(at(9));
+    let seen = view.prune_and_snapshot(at(9));
     assert_eq!(seen.leader, Some((1, 2)));
     assert_eq!(seen.processes[0].suspects, [2]);
     let news: Vec<_> = seen.news.iter().map(|news| news.description.as_str()).collect();
@@ -78,12 +78,12 @@ fn crash_clears_state_and_later_term_replaces_leader() {
 fn shows_leader_reported_only_by_other_node() {
     let mut view = LiveView::new(2);
     view.apply_record(&record(0, 0, 1, elected(P2, 1)));
-    let held = view.snapshot(at(6)).strip.conditions;
+    let held = view.prune_and_snapshot(at(6)).strip.conditions;
     let leads: Vec<_> =
         held.iter().map(|held| (held.process, held.condition, held.until)).collect();
     assert_eq!(leads, [(2, "leading", None)]);
     view.apply_record(&record(7, 0, 1, elected(P1, 2)));
-    let held = view.snapshot(at(9)).strip.conditions;
+    let held = view.prune_and_snapshot(at(9)).strip.conditions;
     assert_eq!(held.iter().map(|held| held.process).collect::<Vec<_>>(), [1], "no longer");
 }
 
@@ -93,7 +93,7 @@ fn late_crash_record_does_not_undo_recovery() {
     view.apply_record(&record(0, 0, 1, RecordKind::Boot));
     view.apply_record(&record(9, 0, 2, RecordKind::Recover));
     view.apply_record(&record(5, 0, 1, RecordKind::Crash));
-    let seen = view.snapshot(at(10));
+    let seen = view.prune_and_snapshot(at(10));
     assert_eq!(seen.processes[0].life, "up");
     let kinds: Vec<_> = seen.news.iter().map(|news| news.kind).collect();
     assert_eq!(kinds, ["boot", "recover", "crash"]);
@@ -104,9 +104,9 @@ fn process_is_shown_as_stopped_until_it_continues() {
     let mut view = LiveView::new(1);
     view.apply_record(&record(0, 0, 1, RecordKind::Boot));
     view.apply_record(&record(5, 0, 1, RecordKind::Stop));
-    assert_eq!(view.snapshot(at(6)).processes[0].life, "stopped");
+    assert_eq!(view.prune_and_snapshot(at(6)).processes[0].life, "stopped");
     view.apply_record(&record(8, 0, 1, RecordKind::Continue));
-    let seen = view.snapshot(at(9));
+    let seen = view.prune_and_snapshot(at(9));
     assert_eq!(seen.processes[0].life, "up");
     let stopped = seen.strip.conditions.iter().find(|held| held.condition == "stopped").unwrap();
     assert_eq!((stopped.from, stopped.until), (5.0, Some(8.0)));
@@ -118,16 +118,16 @@ fn strip_keeps_only_recent_messages() {
     view.apply_record(&record(0, 0, 1, RecordKind::Send(request(1, 1))));
     view.apply_record(&record(2, 1, 1, RecordKind::Receive(request(0, 1))));
     view.apply_record(&record(3, 0, 1, RecordKind::Drop(request(1, 2))));
-    let strip = view.snapshot(at(10)).strip;
+    let strip = view.prune_and_snapshot(at(10)).strip;
     let ends: Vec<_> = strip.messages.iter().map(|it| (it.from, it.sent, it.arrived)).collect();
     assert_eq!(ends, [(1, 0.0, Some(2.0)), (1, 3.0, None)]);
-    assert!(view.snapshot(at(60_000)).strip.messages.is_empty());
+    assert!(view.prune_and_snapshot(at(60_000)).strip.messages.is_empty());
 }
 
 #[test]
 fn hides_suspicions_after_end_of_run() {
     let suspects = |ms, peer| {
-        let (peer, verdict) = (ProcessId(peer), Verdict::Suspect);
+        let (peer, verdict) = (ProcessId(peer), PeerVerdict::Suspect);
         record(ms, 0, 1, RecordKind::Suspicion { peer, verdict })
     };
     let mut view = LiveView::new(4);
@@ -135,9 +135,9 @@ fn hides_suspicions_after_end_of_run() {
     view.apply_record(&suspects(5, 1));
     // Files are not merged, so a suspicion after the end of the run may be read before the end.
     view.apply_record(&suspects(11, 2));
-    view.apply_record(&Record::new(at(10), Subject::Parent, RecordKind::End));
+    view.apply_record(&Record::new(at(10), RecordSubject::Parent, RecordKind::End));
     view.apply_record(&suspects(12, 3));
-    let seen = view.snapshot(at(20));
+    let seen = view.prune_and_snapshot(at(20));
     assert!(seen.over);
     assert_eq!(seen.processes[0].suspects, [2], "only what was suspected during the run");
 }
@@ -145,16 +145,16 @@ fn hides_suspicions_after_end_of_run() {
 #[test]
 fn counts_and_reports_rejected_access() {
     let mut view = LiveView::new(1);
-    let access = AccessRecord {
+    let access = ResourceAccessRecord {
         by: ProcessId(0),
-        operation: AccessOperation::Put,
+        operation: ResourceOperation::Put,
         fence: Some(Fence(1, 0)),
         value: 1,
         accepted: false,
         highest: Some(Fence(2, 0)),
     };
-    view.apply_record(&Record::new(at(0), Subject::Resource, RecordKind::Access(access)));
-    let seen = view.snapshot(at(1));
+    view.apply_record(&Record::new(at(0), RecordSubject::Resource, RecordKind::Access(access)));
+    let seen = view.prune_and_snapshot(at(1));
     assert_eq!((seen.refused, seen.processes[0].refused), (1, 1));
     assert!(seen.last_refused.unwrap().0.contains("refuses"));
 }
@@ -171,13 +171,13 @@ fn rates_are_recent_averages() {
     for ms in 0..1_000 {
         visit(&mut view, ms);
     }
-    view.snapshot(at(1_000));
+    view.prune_and_snapshot(at(1_000));
     for ms in 1_000..2_000 {
         if ms % 10 == 0 {
             visit(&mut view, ms);
         }
     }
-    let seen = view.snapshot(at(2_000));
+    let seen = view.prune_and_snapshot(at(2_000));
     assert_eq!((seen.entries, seen.entries_per_second), (1_100, 100.0));
 }
 
@@ -195,11 +195,11 @@ fn tail_reads_appended_complete_lines() {
     file.write_all(line(entered(Fence(1, 0))).as_bytes()).unwrap();
     file.write_all(started).unwrap();
     tail.read_into(&mut view).unwrap();
-    let seen = view.snapshot(at(2));
+    let seen = view.prune_and_snapshot(at(2));
     assert_eq!((seen.entries, seen.processes[0].lock), (1, "inside"));
     file.write_all(rest).unwrap();
     tail.read_into(&mut view).unwrap();
-    assert_eq!(view.snapshot(at(3)).processes[0].lock, "outside");
+    assert_eq!(view.prune_and_snapshot(at(3)).processes[0].lock, "outside");
 }
 
 /// A writer that continues a trace first removes an incomplete last line.
@@ -212,12 +212,12 @@ fn tail_drops_incomplete_line_that_writer_replaces() {
     fs::write(&path, [&first, &torn[..torn.len() - 5]].concat()).unwrap();
     let (mut tail, mut view) = (TraceTail::new(&path), LiveView::new(1));
     tail.read_into(&mut view).unwrap();
-    assert_eq!(view.snapshot(at(2)).processes[0].lock, "inside");
+    assert_eq!(view.prune_and_snapshot(at(2)).processes[0].lock, "inside");
     let mut file = OpenOptions::new().append(true).open(&path).unwrap();
     file.set_len(first.len() as u64).unwrap();
     file.write_all(line(exited()).as_bytes()).unwrap();
     tail.read_into(&mut view).unwrap();
-    assert_eq!(view.snapshot(at(3)).processes[0].lock, "outside");
+    assert_eq!(view.prune_and_snapshot(at(3)).processes[0].lock, "outside");
 }
 
 #[test]
@@ -226,7 +226,7 @@ fn tail_counts_lines_it_does_not_parse() {
     let path = folder.path().join("p1.ndjson");
     let header = Header {
         clock: ClockUnit::Nanosecond,
-        ..Header::new("central", Service::Mutex, 2, TraceSource::Node)
+        ..Header::new("central", Service::Mutex, 2, TraceProducer::Node)
     };
     let mut writer = Writer::create(&path, &header).unwrap();
     let (mut tail, mut view) = (TraceTail::new(&path), LiveView::new(2));
@@ -250,7 +250,7 @@ fn tail_counts_lines_it_does_not_parse() {
     }
     writer.flush().unwrap();
     tail.read_into(&mut view).unwrap();
-    let seen = view.snapshot(at(5_000));
+    let seen = view.prune_and_snapshot(at(5_000));
     assert_eq!((seen.entries, seen.messages), (5_000, 5_000));
     assert_eq!(seen.fence, Some(("4999.0".to_owned(), 1)));
     assert_eq!(seen.processes[0].leader, Some((2, 3)));

@@ -2,15 +2,15 @@
 
 use tenure_core::ProcessId;
 use tenure_core::service::log::{Content, Entry, Event, Payload};
-use tenure_trace::diagram::{DiagramPage, LogMoment, LogPicture, TraceWindow};
-use tenure_trace::{EventData, Header, Record, RecordKind, Service, TraceSource};
+use tenure_trace::diagram::{DiagramPage, ReplicatedLogDiagram, ReplicatedLogMoment, TraceWindow};
+use tenure_trace::{Header, Record, RecordKind, RecordedEvent, Service, TraceProducer};
 
 fn header() -> Header {
-    Header::new("raft-log", Service::Log, 3, TraceSource::Simulator)
+    Header::new("raft-log", Service::Log, 3, TraceProducer::Simulator)
 }
 
 fn event(time: u64, at: u32, event: Event) -> Record {
-    let kind = RecordKind::Event(EventData::Agreement(event.into()));
+    let kind = RecordKind::Event(RecordedEvent::Agreement(event.into()));
     Record::new(time * 1_000_000, ProcessId(at), kind)
 }
 
@@ -38,7 +38,7 @@ fn story(entries: u64) -> Vec<Record> {
 }
 
 fn text(entries: u64, columns: usize) -> String {
-    LogPicture::from_records(&header(), &story(entries), &[]).to_text(columns, false)
+    ReplicatedLogDiagram::from_records(&header(), &story(entries), &[]).to_text(columns, false)
 }
 
 #[test]
@@ -68,7 +68,7 @@ fn long_logs_show_their_ends() {
 
 #[test]
 fn colors_change_no_letter() {
-    let picture = LogPicture::from_records(&header(), &story(3), &[]);
+    let picture = ReplicatedLogDiagram::from_records(&header(), &story(3), &[]);
     let coloured = picture.to_text(80, true);
     assert!(coloured.contains("\u{1b}["));
     let mut plain = String::new();
@@ -80,25 +80,35 @@ fn colors_change_no_letter() {
 
 #[test]
 fn moments_are_drawn_in_run_order() {
-    let moments = [LogMoment::AtTime(2_000_000), LogMoment::AtTime(1_000_000)];
-    let text = LogPicture::from_records(&header(), &story(3), &moments).to_text(80, false);
+    let moments = [ReplicatedLogMoment::AtTime(2_000_000), ReplicatedLogMoment::AtTime(1_000_000)];
+    let text =
+        ReplicatedLogDiagram::from_records(&header(), &story(3), &moments).to_text(80, false);
     let captions: Vec<&str> = text.lines().filter(|line| line.starts_with("at ")).collect();
     assert_eq!(captions, ["at 1 units", "at 2 units"]);
-    let first = LogPicture::from_records(&header(), &story(3), &[LogMoment::AfterRecord(2)]);
+    let first = ReplicatedLogDiagram::from_records(
+        &header(),
+        &story(3),
+        &[ReplicatedLogMoment::AfterRecord(2)],
+    );
     assert!(first.to_text(80, false).contains("P1 leads │ 1 │\n"));
     assert!(
-        LogPicture::from_records(&header(), &story(3), &[LogMoment::AfterRecord(1)]).is_empty()
+        ReplicatedLogDiagram::from_records(
+            &header(),
+            &story(3),
+            &[ReplicatedLogMoment::AfterRecord(1)]
+        )
+        .is_empty()
     );
 }
 
 #[test]
 fn picture_is_deterministic_and_has_description() {
-    let svg = LogPicture::from_records(&header(), &story(3), &[]).to_svg(24);
-    assert_eq!(svg, LogPicture::from_records(&header(), &story(3), &[]).to_svg(24));
+    let svg = ReplicatedLogDiagram::from_records(&header(), &story(3), &[]).to_svg(24);
+    assert_eq!(svg, ReplicatedLogDiagram::from_records(&header(), &story(3), &[]).to_svg(24));
     assert!(svg.contains("P1 leads and has 1 1 12, committed 2;"), "{svg}");
     assert_eq!(svg.matches("class=\"entry safe").count(), 2);
     assert_eq!(svg.matches("class=\"entry t").count(), 3);
-    let long = LogPicture::from_records(&header(), &story(40), &[]).to_svg(24);
+    let long = ReplicatedLogDiagram::from_records(&header(), &story(40), &[]).to_svg(24);
     assert_eq!(long.matches("class=\"entry").count(), 24);
     assert!(long.contains("… 16 earlier entries"), "{long}");
 }
@@ -107,7 +117,7 @@ fn picture_is_deterministic_and_has_description() {
 fn long_term_stays_in_its_box() {
     let drawn = |term| {
         let records = [stored(1, 0, 1, term)];
-        LogPicture::from_records(&header(), &records, &[]).to_svg(24)
+        ReplicatedLogDiagram::from_records(&header(), &records, &[]).to_svg(24)
     };
     assert!(drawn(999).contains("class=\"term\"") && drawn(999).contains(">999</text>"));
     for (term, description) in [(1_234, "1234"), (123_456, "…456")] {
@@ -143,8 +153,8 @@ fn page_has_log_changes_and_initial_logs() {
 #[test]
 fn virtual_times_count_from_the_start_of_the_run() {
     let picture = |time: u64| {
-        let moments = [LogMoment::AtTime(time * 1_000_000)];
-        LogPicture::from_records(&header(), &[stored(150, 0, 1, 1)], &moments)
+        let moments = [ReplicatedLogMoment::AtTime(time * 1_000_000)];
+        ReplicatedLogDiagram::from_records(&header(), &[stored(150, 0, 1, 1)], &moments)
     };
     assert!(picture(149).is_empty());
     assert!(!picture(150).is_empty());

@@ -2,13 +2,13 @@
 
 use tenure_core::ProcessId;
 use tenure_trace::{
-    ClockUnit, Header, MergeError, MessageRecord, Record, RecordKind, Service, Subject, Trace,
-    TraceSource, Writer, merge, merge_files,
+    ClockUnit, Header, MergeError, MessageRecord, Record, RecordKind, RecordSubject, Service,
+    Trace, TraceProducer, Writer, merge, merge_files_for_verification,
 };
 
 use crate::kinds::{P1, P2, P3, enter, message};
 
-fn trace(source: TraceSource, records: Vec<Record>) -> Trace {
+fn trace(source: TraceProducer, records: Vec<Record>) -> Trace {
     let header = Header {
         clock: ClockUnit::Nanosecond,
         ..Header::new("central", Service::Mutex, 3, source)
@@ -18,7 +18,7 @@ fn trace(source: TraceSource, records: Vec<Record>) -> Trace {
 }
 
 fn node(records: Vec<Record>) -> Trace {
-    trace(TraceSource::Node, records)
+    trace(TraceProducer::Node, records)
 }
 
 fn at(time: u64, process: ProcessId) -> Record {
@@ -46,22 +46,23 @@ fn merges_by_time_then_process_without_messages() {
     let traces = vec![
         node(vec![at(1, P2), at(5, P2)]),
         node(vec![at(2, P1), at(5, P1)]),
-        trace(TraceSource::Parent, vec![Record::new(3, Subject::Parent, RecordKind::End)]),
+        trace(TraceProducer::Parent, vec![Record::new(3, RecordSubject::Parent, RecordKind::End)]),
     ];
     let merged = merge(traces).unwrap();
     assert_eq!(times(&merged.records), [1, 2, 3, 5, 5]);
-    assert_eq!(merged.records[3].process, Subject::Process(P1));
+    assert_eq!(merged.records[3].process, RecordSubject::Process(P1));
 }
 
 #[test]
 fn run_ends_at_the_first_end_of_the_parent() {
-    let parent = trace(TraceSource::Parent, vec![Record::new(3, Subject::Parent, RecordKind::End)]);
+    let parent =
+        trace(TraceProducer::Parent, vec![Record::new(3, RecordSubject::Parent, RecordKind::End)]);
     let stops = |time| Record::new(time, P1, RecordKind::End).in_session(1);
     let merged = merge(vec![node(vec![at(1, P1), stops(5)]), parent]).unwrap();
-    let (records, ended) = merged.records_until_end();
+    let (records, ended) = merged.records_until_run_end();
     assert_eq!((times(records), ended), (vec![1, 3], true));
     let merged = merge(vec![node(vec![at(1, P1), stops(5)])]).unwrap();
-    let (records, ended) = merged.records_until_end();
+    let (records, ended) = merged.records_until_run_end();
     assert_eq!((times(records), ended), (vec![1, 5], false), "a process has ended, not the run");
 }
 
@@ -127,7 +128,7 @@ fn contradictory_traces_are_merged_by_time() {
 fn crash_comes_between_sessions() {
     let crash = Record::new(5, P1, RecordKind::Crash).in_session(1);
     let boot = Record::new(6, P1, RecordKind::Boot).in_session(2);
-    let traces = vec![node(vec![at(4, P1), at(7, P1)]), trace(TraceSource::Parent, vec![crash])];
+    let traces = vec![node(vec![at(4, P1), at(7, P1)]), trace(TraceProducer::Parent, vec![crash])];
     assert_eq!(times(&merge(traces.clone()).unwrap().records), [4, 7, 5]);
     let again = node(vec![boot, Record { session: 2, ..at(8, P1) }]);
     let all = [traces, vec![again]].concat();
@@ -149,20 +150,21 @@ fn rejects_traces_of_different_runs() {
 
 #[test]
 fn rejects_different_options_but_not_node_seeds() {
-    let made = |source: TraceSource, seed: u64, replay: &str| {
+    let made = |source: TraceProducer, seed: u64, replay: &str| {
         let mut made = trace(source, vec![]);
         (made.header.seed, made.header.replay) = (Some(seed), Some(replay.into()));
         made
     };
     let description = |one, other| merge(vec![one, other]).unwrap_err().to_string();
-    let simulated = made(TraceSource::Simulator, 1, "a");
-    let other_seed = made(TraceSource::Simulator, 2, "b");
+    let simulated = made(TraceProducer::Simulator, 1, "a");
+    let other_seed = made(TraceProducer::Simulator, 2, "b");
     assert!(description(simulated.clone(), other_seed).ends_with("seeds 1 and 2"));
-    let other_command = made(TraceSource::Simulator, 1, "b");
+    let other_command = made(TraceProducer::Simulator, 1, "b");
     assert!(description(simulated, other_command).ends_with("`a` and `b`"));
-    let nodes = vec![made(TraceSource::Node, 1, "a"), made(TraceSource::Node, 2, "b")];
-    let run = [nodes, vec![made(TraceSource::Parent, 3, "c"), made(TraceSource::Resource, 3, "c")]]
-        .concat();
+    let nodes = vec![made(TraceProducer::Node, 1, "a"), made(TraceProducer::Node, 2, "b")];
+    let run =
+        [nodes, vec![made(TraceProducer::Parent, 3, "c"), made(TraceProducer::Resource, 3, "c")]]
+            .concat();
     assert!(merge(run).is_ok());
 }
 
@@ -172,7 +174,7 @@ fn rejects_duplicate_trace() {
     let copy = node(vec![at(1, P1)]);
     let twice = merge(vec![one.clone(), node(vec![at(1, P2)]), copy]).unwrap_err();
     assert!(twice.to_string().ends_with("`P1 asks to enter`"), "{twice}");
-    let told_by_both = trace(TraceSource::Parent, vec![at(1, P1)]);
+    let told_by_both = trace(TraceProducer::Parent, vec![at(1, P1)]);
     assert_eq!(times(&merge(vec![one, told_by_both]).unwrap().records), [1, 1, 2]);
 }
 
@@ -198,13 +200,16 @@ fn rejects_duplicate_file_and_reads_single_one_fully() {
         writer.write(record).unwrap();
     }
     writer.flush().unwrap();
-    assert_eq!(times(&merge_files([&path]).unwrap().records), [1, 2]);
-    assert!(matches!(merge_files([&path, &path]), Err(MergeError::DuplicateTrace { .. })));
+    assert_eq!(times(&merge_files_for_verification([&path]).unwrap().records), [1, 2]);
+    assert!(matches!(
+        merge_files_for_verification([&path, &path]),
+        Err(MergeError::DuplicateTrace { .. })
+    ));
 }
 
 #[test]
 fn resource_trace_may_differ_in_algorithm() {
-    let mut resource = trace(TraceSource::Resource, vec![]);
+    let mut resource = trace(TraceProducer::Resource, vec![]);
     resource.header.algorithm = String::new();
     resource.header.fenced = false;
     let merged = merge(vec![resource, node(vec![])]).unwrap();

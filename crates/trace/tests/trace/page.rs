@@ -3,12 +3,12 @@
 use serde_json::Value;
 use tenure_core::{Fence, ProcessId};
 use tenure_trace::diagram::{DiagramPage, TraceWindow};
-use tenure_trace::{ClockUnit, Header, MessageRecord, Record, RecordKind, Service, TraceSource};
+use tenure_trace::{ClockUnit, Header, MessageRecord, Record, RecordKind, Service, TraceProducer};
 
 use crate::kinds::{P1, P2, enter, entered, message};
 
 fn header(algorithm: &str) -> Header {
-    Header::new(algorithm, Service::Mutex, 2, TraceSource::Simulator)
+    Header::new(algorithm, Service::Mutex, 2, TraceProducer::Simulator)
 }
 
 fn named(peer: ProcessId, name: &str) -> MessageRecord {

@@ -6,7 +6,7 @@ use serde_json::json;
 use tenure_core::service::mutex::Command;
 use tenure_core::{Judgement, Layer, ProcessId, Service};
 use tenure_trace::property::{
-    ExpressionProperty, PropertyError, PropertyForm, PropertyJudge, Vocabulary, order_by_step,
+    ExpressionError, ExpressionProperty, PropertyJudge, TemporalOperator, Vocabulary, order_by_step,
 };
 use tenure_trace::{ClockUnit, MessageRecord, Record, RecordKind};
 
@@ -18,7 +18,7 @@ fn vocabulary() -> Vocabulary {
         RecordKind::Send(MessageRecord {
             message: name.into(),
             layer: Layer::Mutex,
-            ..MessageRecord::between_applications(ProcessId(1), 0, 1)
+            ..MessageRecord::between_users(ProcessId(1), 0, 1)
         })
     };
     let state = |phase| {
@@ -39,16 +39,16 @@ fn vocabulary() -> Vocabulary {
     vocabulary
 }
 
-fn parse(form: PropertyForm, text: &str) -> Result<ExpressionProperty, PropertyError> {
+fn parse(form: TemporalOperator, text: &str) -> Result<ExpressionProperty, ExpressionError> {
     ExpressionProperty::parse(form, text, &vocabulary())
 }
 
 /// Wrong expressions with their errors. An element contains the form of the property, and then the
 /// parts of the error: the problem, the expression, the carets below the wrong part, and the
 /// remedy. Carets count letters, not bytes.
-const ERRORS: [(PropertyForm, &str, &str, &str, &str); 13] = [
+const ERRORS: [(TemporalOperator, &str, &str, &str, &str); 13] = [
     (
-        PropertyForm::Never,
+        TemporalOperator::Never,
         "unknown predicate `insde`",
         "insde(P1) & inside(P3)",
         "^^^^^",
@@ -56,77 +56,77 @@ const ERRORS: [(PropertyForm, &str, &str, &str, &str); 13] = [
          fence, suspects, sent, in_flight, state, count",
     ),
     (
-        PropertyForm::Never,
+        TemporalOperator::Never,
         "unknown process P4",
         "inside(P1) & inside(P4)",
         "                    ^^",
         "the group is P1 to P3",
     ),
     (
-        PropertyForm::Never,
+        TemporalOperator::Never,
         "unknown process p1",
         "inside(p1)",
         "       ^^",
         "a process is written P1",
     ),
     (
-        PropertyForm::Always,
+        TemporalOperator::Always,
         "expected a condition, found a number",
         "count(p: inside(p)) & inside(P1)",
         "^^^^^^^^^^^^^^^^^^^",
         "compare it, as in <= 1",
     ),
     (
-        PropertyForm::Always,
+        TemporalOperator::Always,
         "expected a number, found a condition",
         "inside(P1) <= 1",
         "^^^^^^^^^^",
         "count(p: …) counts processes that meet a condition",
     ),
     (
-        PropertyForm::Never,
+        TemporalOperator::Never,
         "state(P1) has no field `phse`",
         "state(P1).phse = Waiting",
         "          ^^^^",
         "nearest: phase; fields: clock, deferred, phase, requests",
     ),
     (
-        PropertyForm::Never,
+        TemporalOperator::Never,
         "unknown value `Wating`",
         "state(p).phase = Wating",
         "                 ^^^^^^",
         "nearest: Waiting; values: Idle, Waiting",
     ),
     (
-        PropertyForm::Never,
+        TemporalOperator::Never,
         "unknown value `idle`",
         "state(p).phase = idle",
         "^^^^^^^^^^^^^^^^^^^^^",
         "nearest: Idle; values: Idle, Waiting",
     ),
     (
-        PropertyForm::Never,
+        TemporalOperator::Never,
         "unknown message `replay`",
         "in_flight(replay, p, _) > 1",
         "          ^^^^^^",
         "nearest: reply; messages: reply, request",
     ),
     (
-        PropertyForm::Always,
+        TemporalOperator::Always,
         "expected ')' or an operator",
         "!(inside(P1) & inside(P2)",
         "                         ^",
         "",
     ),
     (
-        PropertyForm::LeadsTo,
+        TemporalOperator::LeadsTo,
         "expected '~>' between two conditions",
         "waiting(p) => inside(p)",
         "^^^^^^^^^^^^^^^^^^^^^^^",
         "'~>' stands once, between the two sides of --leads-to 'waiting(p) ~> inside(p)'",
     ),
     (
-        PropertyForm::Never,
+        TemporalOperator::Never,
         "`leads` needs leaders, which the algorithm does not have",
         "leads(p) & crashed(p)",
         "^^^^^",
@@ -134,7 +134,7 @@ const ERRORS: [(PropertyForm, &str, &str, &str, &str); 13] = [
          suspects, sent, in_flight, state, count",
     ),
     (
-        PropertyForm::Never,
+        TemporalOperator::Never,
         "unexpected character '§'",
         "inside(p) § waiting(p)",
         "          ^",
@@ -172,7 +172,7 @@ fn other_errors_have_places() {
         ("forall a, b: exists c: count(d, e: d != e) > 1", 32..33),
     ];
     for (text, span) in cases {
-        let error = parse(PropertyForm::Never, text).expect_err(text);
+        let error = parse(TemporalOperator::Never, text).expect_err(text);
         assert_eq!(error.span(), span, "{text}: {error}");
     }
 }
@@ -196,9 +196,9 @@ fn accepts_the_language() {
         "(forall a, b, c, d: a = d) | (exists a, b, c, d: a != d)",
     ];
     for text in texts {
-        parse(PropertyForm::Never, text).unwrap_or_else(|error| panic!("{text}: {error}"));
+        parse(TemporalOperator::Never, text).unwrap_or_else(|error| panic!("{text}: {error}"));
     }
-    parse(PropertyForm::LeadsTo, "waiting(p) ~> inside(p) | crashed(p)")
+    parse(TemporalOperator::LeadsTo, "waiting(p) ~> inside(p) | crashed(p)")
         .expect("a leads-to property");
 }
 
@@ -210,17 +210,17 @@ fn any_text_is_parsed_without_panic() {
         let longer = |text: &String| parts.map(|part| format!("{text}{part} "));
         texts = texts.iter().flat_map(longer).collect();
         for text in &texts {
-            let _ = parse(PropertyForm::LeadsTo, text).map_err(|error| error.to_string());
+            let _ = parse(TemporalOperator::LeadsTo, text).map_err(|error| error.to_string());
         }
     }
     let deep = "!(".repeat(1000);
-    assert!(parse(PropertyForm::Never, &deep).is_err());
+    assert!(parse(TemporalOperator::Never, &deep).is_err());
 }
 
 /// Returns true if an expression is true in some state of a run of three processes. In this run, P1
 /// requests the lock and does not enter.
 fn is_true_at_request(text: &str) -> bool {
-    let property = parse(PropertyForm::Never, text).expect("a valid expression");
+    let property = parse(TemporalOperator::Never, text).expect("a valid expression");
     let mut judge = PropertyJudge::new(&[Arc::new(property)], 3, Service::Mutex, &[]);
     for process in (0..3).map(ProcessId) {
         judge.apply_record(&Record::new(0, process, RecordKind::Boot));
@@ -257,7 +257,7 @@ fn rejects_paths_of_many_steps() {
     let vocabulary = Vocabulary::new(3, Service::Mutex);
     let parse = |steps: String| {
         let text = format!("state(P1){steps} = 1");
-        ExpressionProperty::parse(PropertyForm::Never, &text, &vocabulary)
+        ExpressionProperty::parse(TemporalOperator::Never, &text, &vocabulary)
     };
     parse(".next".repeat(64)).expect("at most 64 steps");
     for step in [".next", "[0]", ".next[P1]"] {
@@ -296,9 +296,9 @@ fn real_step_contains_all_its_effects() {
     let records = (0..).zip(records).map(|(time, (at, kind))| Record::new(time, at, kind));
     let records: Vec<Record> = records.collect();
     let is_true = |text: &str| {
-        let property = Arc::new(parse(PropertyForm::Never, text).expect("a valid expression"));
+        let property = Arc::new(parse(TemporalOperator::Never, text).expect("a valid expression"));
         let judge = PropertyJudge::new(&[property], 3, Service::Mutex, &[]);
-        let mut judge = judge.with_clock(ClockUnit::Nanosecond);
+        let mut judge = judge.with_clock_unit(ClockUnit::Nanosecond);
         for record in order_by_step(&records, ClockUnit::Nanosecond) {
             judge.apply_record(record);
         }

@@ -1,25 +1,25 @@
 //! Schedules of recorded runs, and their extension.
 
-use tenure_core::{ChannelOrder, ProcessId, TICKS_PER_UNIT};
+use tenure_core::{ChannelOrder, ProcessId, TICKS_PER_TIME_UNIT};
 use tenure_trace::{
-    Action, ActionError, Header, MessageRecord, RandomChoice, Record, RecordKind, Schedule,
-    ScriptRunner, Service, Subject, TestCluster, Trace, TraceSource,
+    ActionError, Header, MessageRecord, RandomChoice, Record, RecordKind, RecordSubject, Schedule,
+    ScriptAction, ScriptRunner, Service, TestCluster, Trace, TraceProducer,
 };
 
 use crate::kinds::{P1, P2, P3, enter};
 use crate::tiny::{Message, Tiny};
 
-fn trace(repeats: u32, records: impl IntoIterator<Item = (Subject, RecordKind)>) -> Trace {
+fn trace(repeats: u32, records: impl IntoIterator<Item = (RecordSubject, RecordKind)>) -> Trace {
     let header =
-        Header { repeats, ..Header::new("tiny", Service::Mutex, 3, TraceSource::Simulator) };
-    let record = |(place, (who, kind)): (usize, (Subject, RecordKind))| {
-        Record::new(place as u64 * TICKS_PER_UNIT, who, kind)
+        Header { repeats, ..Header::new("tiny", Service::Mutex, 3, TraceProducer::Simulator) };
+    let record = |(place, (who, kind)): (usize, (RecordSubject, RecordKind))| {
+        Record::new(place as u64 * TICKS_PER_TIME_UNIT, who, kind)
     };
     let records = records.into_iter().enumerate().map(record).collect();
     Trace { header, records, torn: None }
 }
 
-fn of(who: ProcessId, kind: RecordKind) -> (Subject, RecordKind) {
+fn of(who: ProcessId, kind: RecordKind) -> (RecordSubject, RecordKind) {
     (who.into(), kind)
 }
 
@@ -27,7 +27,7 @@ fn request(peer: ProcessId) -> MessageRecord {
     MessageRecord::new(&Message::Request, peer, 0, 1)
 }
 
-fn actions(words: &[&str]) -> Vec<Action> {
+fn actions(words: &[&str]) -> Vec<ScriptAction> {
     words.iter().map(|word| word.parse().expect("an action")).collect()
 }
 
@@ -45,10 +45,10 @@ fn crash_in_boot_means_down_from_start() {
     let schedule = |run: &Trace| Schedule::from_trace(run).expect("a schedule");
     let crashes = actions(&["crash p2", "enter p1"]);
     assert_eq!((schedule(&run).down_at_start, schedule(&run).actions), (vec![P3], crashes.clone()));
-    run.header.source = TraceSource::Checker;
+    run.header.source = TraceProducer::Checker;
     assert_eq!((schedule(&run).down_at_start, schedule(&run).actions), (vec![P3], crashes));
     run.records[..3].iter_mut().for_each(|record| record.time = 0);
-    for source in [TraceSource::Checker, TraceSource::Simulator] {
+    for source in [TraceProducer::Checker, TraceProducer::Simulator] {
         run.header.source = source;
         let (down, requested) = (vec![P3, P2], actions(&["enter p1"]));
         assert_eq!((schedule(&run).down_at_start, schedule(&run).actions), (down, requested));
@@ -106,7 +106,7 @@ fn partition_holds_messages_until_it_heals() {
         of(P1, RecordKind::Boot),
         of(P2, RecordKind::Boot),
         of(P3, RecordKind::Boot),
-        (Subject::Parent, RecordKind::Partition(sides)),
+        (RecordSubject::Parent, RecordKind::Partition(sides)),
         of(P2, enter()),
         of(P2, RecordKind::Send(request(P1))),
     ];
@@ -114,11 +114,11 @@ fn partition_holds_messages_until_it_heals() {
     assert_eq!(schedule.actions, actions(&["split p1 | p2 p3", "enter p2"]));
     assert_eq!(schedule.extended::<Tiny>(|_| 0, 0).expect("the same").actions, schedule.actions);
     let mut cluster = TestCluster::<Tiny>::new(3, ChannelOrder::Fifo, |_| 0);
-    ScriptRunner::follow::<std::convert::Infallible>(&mut cluster, &schedule)
+    ScriptRunner::replay::<std::convert::Infallible>(&mut cluster, &schedule)
         .expect("it is possible");
     let deliver = &actions(&["deliver p2→p1"])[0];
     assert_eq!(cluster.perform(deliver), Err(ActionError::NotPossible(deliver.clone())));
-    cluster.perform(&Action::Heal).expect("it heals");
+    cluster.perform(&ScriptAction::Heal).expect("it heals");
     assert_eq!(cluster.perform(deliver), Ok(()));
 }
 

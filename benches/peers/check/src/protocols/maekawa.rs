@@ -202,7 +202,7 @@ impl Maekawa {
         votes.insert(from);
         failed.remove(from);
         if votes.len() == quorum.len() {
-            let fence = Fence(*request, u64::from(self.group.me().number()));
+            let fence = Fence(*request, u64::from(self.group.me().display_number()));
             self.phase = Phase::Inside;
             fx.emit(Event::Entered { fence });
         }

@@ -38,7 +38,7 @@ use std::process::exit;
 
 use fastrand::Rng;
 use tenure_algorithms::Variants;
-use tenure_algorithms::agreement::RaftLog;
+use tenure_algorithms::agreement::RaftReplica;
 use tenure_algorithms::agreement::raft_log::{self, EntryId, VariantId};
 use tenure_core::Algorithm;
 
@@ -49,7 +49,7 @@ pub use group::Forced;
 
 const SCHEDULES: u64 = 2000;
 
-impl Forced for RaftLog {
+impl Forced for RaftReplica {
     const ELECTION: raft_log::Timer = raft_log::Timer::Election;
     const HEARTBEAT: raft_log::Timer = raft_log::Timer::Heartbeat;
 
@@ -124,8 +124,8 @@ fn differ(seed: u64, variants: Variants<VariantId>, is_verbose: bool) -> Result<
     let (size, pre_vote) = (if random.bool() { 3 } else { 5 }, random.bool());
     let schedule = schedule::schedule(size, pre_vote, &mut random);
     let variants = if pre_vote { variants } else { variants.with(VariantId::NoPreVote) };
-    let config = raft_log::Config { variants, ..raft_log::Config::plain(size as u32, 1) };
-    let mut ours = Group::<RaftLog>::new(size, config, pre_vote);
+    let config = raft_log::Config { variants, ..raft_log::Config::with_defaults(size as u32, 1) };
+    let mut ours = Group::<RaftReplica>::new(size, config, pre_vote);
     let mut theirs = Group::<Peer>::new(size, peer::Config { tick: None, pre_vote }, pre_vote);
     for (number, (act, network)) in schedule.iter().enumerate() {
         let happened = |why: String| format!("after {number}, {act} in {network}: {why}");
@@ -146,7 +146,7 @@ fn differ(seed: u64, variants: Variants<VariantId>, is_verbose: bool) -> Result<
     Ok(Figures { acts: schedule.len(), committed })
 }
 
-fn compare(ours: &Group<RaftLog>, theirs: &Group<Peer>) -> Result<(), String> {
+fn compare(ours: &Group<RaftReplica>, theirs: &Group<Peer>) -> Result<(), String> {
     for (place, (our, their)) in ours.views.iter().zip(&theirs.views).enumerate() {
         let at = place + 1;
         if our.is_leader != their.is_leader {

@@ -6,9 +6,9 @@ use alloc::vec::Vec;
 
 use tenure_core::{Effects, ProcessId, ProcessSet};
 
-use super::message::{Claim, Message, Tables};
+use super::message::{Message, ResourceRequestId, StatusTables};
 use super::wait_for_graph::WaitForGraph;
-use super::{CentralDetection, VariantId};
+use super::{CentralDeadlockDetection, VariantId};
 
 /// State of the coordinator: the progress of the current collection of status tables from all
 /// processes.
@@ -21,7 +21,7 @@ pub(super) struct StatusCollection {
     pub(super) lacking: ProcessSet,
     /// Status tables that have arrived for the current collection, by sender. In the variant
     /// `reports`, this field contains the tables in the last report of each process.
-    tables: BTreeMap<ProcessId, Tables>,
+    tables: BTreeMap<ProcessId, StatusTables>,
     /// Number of the last report of each process. Used only with the variant `reports`.
     reported: BTreeMap<ProcessId, u64>,
     /// Wait-for graph that the first phase of the two-phase protocol has found. `Some` only while
@@ -34,7 +34,7 @@ pub(super) struct StatusCollection {
 
 /// Role of the coordinator: this process collects the status tables of all processes, and aborts
 /// one process of each cycle.
-impl CentralDetection {
+impl CentralDeadlockDetection {
     pub(super) fn start_detection(&mut self, fx: &mut impl Effects<Self>) {
         self.collection.is_outdated = false;
         self.collect(fx);
@@ -53,7 +53,7 @@ impl CentralDetection {
         &mut self,
         from: ProcessId,
         number: u64,
-        tables: Tables,
+        tables: StatusTables,
         fx: &mut impl Effects<Self>,
     ) {
         let collection = &mut self.collection;
@@ -103,11 +103,11 @@ impl CentralDetection {
 
     fn abort_victims(&mut self, graph: &WaitForGraph, fx: &mut impl Effects<Self>) {
         let tables = &self.collection.tables;
-        let order = |claim: &Claim| {
+        let order = |claim: &ResourceRequestId| {
             let completed = tables.get(&claim.process).map_or(0, |it| it.process.completed);
             (completed, claim.process)
         };
-        let mut victims: Vec<Claim> = Vec::new();
+        let mut victims: Vec<ResourceRequestId> = Vec::new();
         for cycle in graph.some_cycles() {
             if self.variants.has(VariantId::AllVictims) {
                 victims.extend(cycle);
@@ -118,7 +118,7 @@ impl CentralDetection {
         if !self.variants.has(VariantId::Reports) {
             self.collection.tables.clear();
         }
-        for Claim { process, number } in victims {
+        for ResourceRequestId { process, number } in victims {
             self.send(process, Message::Abort { number }, fx);
         }
     }

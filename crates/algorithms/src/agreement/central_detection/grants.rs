@@ -7,32 +7,36 @@ use alloc::vec::Vec;
 use tenure_core::ProcessId;
 use tenure_core::service::resources::Resource;
 
-use super::message::{Claim, ResourceStatus};
+use super::message::{ResourceRequestId, ResourceStatus};
 
-/// Resources that one process manages. For each granted resource, this type contains the claim that
-/// holds the resource and the claims that wait for it.
+/// Resources that one process manages. For each granted resource, this type contains the request
+/// that holds the resource and the requests that wait for it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct ManagedResources {
     /// Queues of the granted resources. A free resource has no entry.
     queues: BTreeMap<Resource, Queue>,
-    /// For each process: the highest number among its claims that have arrived or ended.
+    /// For each process: the highest number among its requests that have arrived or ended.
     last: BTreeMap<ProcessId, u64>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Queue {
-    holder: Claim,
-    waiting: VecDeque<Claim>,
+    holder: ResourceRequestId,
+    waiting: VecDeque<ResourceRequestId>,
 }
 
 impl ManagedResources {
     /// Grants the resource to `claim` if the resource is free. Otherwise queues `claim`. Returns
-    /// the claim to which this call grants the resource, or `None` if it grants nothing.
+    /// the request to which this call grants the resource, or `None` if it grants nothing.
     ///
-    /// Ignores `claim` if a claim of the same process with an equal or higher number has already
-    /// arrived or ended. A new claim ends an older claim of the same process to the resource. If
-    /// the release of the older claim arrives later, it has no effect.
-    pub(super) fn grant_or_queue(&mut self, resource: Resource, claim: Claim) -> Option<Claim> {
+    /// Ignores `claim` if a request of the same process with an equal or higher number has already
+    /// arrived or ended. A new request ends an older request of the same process for the resource.
+    /// If the release of the older request arrives later, it has no effect.
+    pub(super) fn grant_or_queue(
+        &mut self,
+        resource: Resource,
+        claim: ResourceRequestId,
+    ) -> Option<ResourceRequestId> {
         if !self.record(claim) {
             return None;
         }
@@ -50,22 +54,23 @@ impl ManagedResources {
         }
     }
 
-    /// Records the number of a claim. Returns true if the number is higher than the numbers of all
-    /// earlier claims of the same process.
-    fn record(&mut self, claim: Claim) -> bool {
+    /// Records the number of a request. Returns true if the number is higher than the numbers of
+    /// all earlier requests of the same process.
+    fn record(&mut self, claim: ResourceRequestId) -> bool {
         let last = self.last.entry(claim.process).or_default();
         let is_newer = *last < claim.number;
         *last = claim.number.max(*last);
         is_newer
     }
 
-    /// Ends a claim to a resource. If another claim waits for the resource, grants the resource to
-    /// the waiting claim, and returns that claim. Returns `None` if it grants nothing.
+    /// Ends a request for a resource. If another request waits for the resource, grants the
+    /// resource to the waiting request, and returns that request. Returns `None` if it grants
+    /// nothing.
     pub(super) fn release_and_grant_next(
         &mut self,
         resource: Resource,
-        claim: Claim,
-    ) -> Option<Claim> {
+        claim: ResourceRequestId,
+    ) -> Option<ResourceRequestId> {
         self.record(claim);
         let queue = self.queues.get_mut(&resource)?;
         queue.waiting.retain(|other| *other != claim);
@@ -82,15 +87,22 @@ impl ManagedResources {
         next
     }
 
-    /// Returns the claim that holds the resource, if it is a claim of the same process as `claim`.
-    /// Otherwise returns `None`.
-    pub(super) fn held_claim_of_process(&self, resource: Resource, claim: Claim) -> Option<Claim> {
+    /// Returns the request that holds the resource, if it is a request of the same process as
+    /// `claim`. Otherwise returns `None`.
+    pub(super) fn held_claim_of_process(
+        &self,
+        resource: Resource,
+        claim: ResourceRequestId,
+    ) -> Option<ResourceRequestId> {
         let holder = self.queues.get(&resource)?.holder;
         (holder.process == claim.process).then_some(holder)
     }
 
-    /// Returns the claims that wait for a resource, in the order of arrival.
-    pub(super) fn waiting_claims(&self, resource: Resource) -> impl Iterator<Item = Claim> + '_ {
+    /// Returns the requests that wait for a resource, in the order of arrival.
+    pub(super) fn waiting_claims(
+        &self,
+        resource: Resource,
+    ) -> impl Iterator<Item = ResourceRequestId> + '_ {
         self.queues.get(&resource).into_iter().flat_map(|queue| queue.waiting.iter().copied())
     }
 

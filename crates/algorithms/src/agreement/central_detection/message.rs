@@ -8,7 +8,7 @@ use tenure_core::{ProcessId, labelled};
 /// Identifier of a request of a process. The grant of the request has the same identifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Claim {
+pub struct ResourceRequestId {
     /// Process that requests the resource.
     pub process: ProcessId,
     /// Number of the request: each process counts its requests from 1.
@@ -18,7 +18,7 @@ pub struct Claim {
 /// A resource that a process holds or awaits, with the number of its request for the resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Use {
+pub struct ResourceRequest {
     /// The held or awaited resource.
     pub resource: Resource,
     /// Number of the request.
@@ -31,9 +31,9 @@ pub struct Use {
 pub struct ProcessStatus {
     /// Resources that the process holds.
     #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::of_any_length"))]
-    pub held: Vec<Use>,
+    pub held: Vec<ResourceRequest>,
     /// Resource for which the process waits; `None` if it does not wait.
-    pub awaited: Option<Use>,
+    pub awaited: Option<ResourceRequest>,
     /// Number of rounds that the process has completed. A round ends when the process has released
     /// all its resources.
     pub completed: u64,
@@ -46,16 +46,16 @@ pub struct ResourceStatus {
     /// Resource that the table describes.
     pub resource: Resource,
     /// Request that is granted.
-    pub holder: Claim,
+    pub holder: ResourceRequestId,
     /// Waiting requests, in the order of arrival.
-    pub waiting: Vec<Claim>,
+    pub waiting: Vec<ResourceRequestId>,
 }
 
 /// Status tables of one process at one moment: the status of the process, and the status of each
 /// granted resource that the process manages.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Tables {
+pub struct StatusTables {
     /// Resources that the process holds, and the resource for which it waits.
     pub process: ProcessStatus,
     /// Status of each granted resource that the process manages.
@@ -70,17 +70,17 @@ pub enum Message {
     /// Requests a resource that the receiver manages.
     Request {
         /// Resource and number of the request.
-        of: Use,
+        of: ResourceRequest,
     },
     /// Grants the resource.
     Grant {
         /// Resource and number of the granted request.
-        of: Use,
+        of: ResourceRequest,
     },
     /// Releases the resource, or withdraws the request.
     Release {
         /// The request that ends: its resource and its number.
-        of: Use,
+        of: ResourceRequest,
     },
     /// Tells the coordinator that a process waits for a resource that the sender manages.
     Blocked,
@@ -95,7 +95,7 @@ pub enum Message {
         /// Number of the collection. With the variant `reports`, the number of the report.
         number: u64,
         /// Status tables of the sender.
-        tables: Tables,
+        tables: StatusTables,
     },
     /// Tells the receiver that it is the victim of a deadlock.
     Abort {

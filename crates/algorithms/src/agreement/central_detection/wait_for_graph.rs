@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use tenure_core::ProcessId;
 use tenure_core::service::resources::Resource;
 
-use super::message::{Claim, ResourceStatus, Tables};
+use super::message::{ResourceRequestId, ResourceStatus, StatusTables};
 
 /// Set of the edges of the wait-for graph. A process waits for one resource at a time. But several
 /// edges may start at one process, because tables from different times may show different holders
@@ -18,26 +18,26 @@ pub(super) struct WaitForGraph(BTreeSet<Edge>);
 /// The request `waiting` waits for `resource`, which was granted to the request `holder`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 struct Edge {
-    waiting: Claim,
-    holder: Claim,
+    waiting: ResourceRequestId,
+    holder: ResourceRequestId,
     resource: Resource,
 }
 
 impl WaitForGraph {
-    pub(super) fn from_resource_tables(tables: &BTreeMap<ProcessId, Tables>) -> Self {
+    pub(super) fn from_resource_tables(tables: &BTreeMap<ProcessId, StatusTables>) -> Self {
         let resources = tables.values().flat_map(|tables| &tables.resources);
         WaitForGraph(resources.flat_map(edges).collect())
     }
 
-    pub(super) fn from_process_tables(tables: &BTreeMap<ProcessId, Tables>) -> Self {
+    pub(super) fn from_process_tables(tables: &BTreeMap<ProcessId, StatusTables>) -> Self {
         let mut graph = WaitForGraph::default();
         for (process, shown) in tables {
             let Some(awaited) = shown.process.awaited else { continue };
-            let waiting = Claim { process: *process, number: awaited.number };
+            let waiting = ResourceRequestId { process: *process, number: awaited.number };
             for (other, shown) in tables {
                 let held = shown.process.held.iter();
                 for held in held.filter(|held| held.resource == awaited.resource) {
-                    let holder = Claim { process: *other, number: held.number };
+                    let holder = ResourceRequestId { process: *other, number: held.number };
                     graph.0.insert(Edge { waiting, holder, resource: awaited.resource });
                 }
             }
@@ -61,7 +61,7 @@ impl WaitForGraph {
     /// Returns some cycles of the graph, and at least one if the graph has a cycle. Each cycle is
     /// the list of the waiting claims of its processes. If at most one edge starts at each process,
     /// the returned cycles have no process in common.
-    pub(super) fn some_cycles(&self) -> Vec<Vec<Claim>> {
+    pub(super) fn some_cycles(&self) -> Vec<Vec<ResourceRequestId>> {
         let mut found = Vec::new();
         let mut members = BTreeSet::new();
         for edge in &self.0 {
@@ -76,7 +76,7 @@ impl WaitForGraph {
         found
     }
 
-    fn cycle_through(&self, start: ProcessId) -> Option<Vec<Claim>> {
+    fn cycle_through(&self, start: ProcessId) -> Option<Vec<ResourceRequestId>> {
         let edges_of = |process| self.0.iter().filter(move |edge| edge.waiting.process == process);
         let mut seen = BTreeSet::new();
         let mut paths: Vec<Vec<Edge>> = edges_of(start).map(|edge| vec![*edge]).collect();

@@ -2,24 +2,24 @@
 
 use alloc::vec;
 
-use tenure_core::theory::Theory;
+use tenure_core::theory::ExpectedCosts;
 use tenure_core::{
-    Algorithm, Card, ConfigurableTimeout, CrashModel, MessageCost, Property, Service, Strategy,
-    Timing, ToleratedFaults,
+    Algorithm, AlgorithmClass, Card, ConfigurableTimeout, CrashModel, MessageCost, Property,
+    Service, Timing, ToleratedFaults,
 };
 
-use super::{Config, RaftLog, VariantId};
+use super::{Config, RaftReplica, VariantId};
 use crate::Variants;
 use crate::election::raft;
 
-impl Algorithm for RaftLog {
+impl Algorithm for RaftReplica {
     fn card(config: &Config, size: u32) -> Card {
         let n = u64::from(size);
         // Entries that are proposed at the same time may share their messages.
         let shares_messages = config.variants.has(VariantId::Together);
         let least = if shares_messages { 0 } else { 2 * (n - 1) };
         Card {
-            strategy: Strategy::Quorum,
+            strategy: AlgorithmClass::Quorum,
             timing: Timing::Partial,
             faults: ToleratedFaults {
                 loss: true,
@@ -33,7 +33,7 @@ impl Algorithm for RaftLog {
             messages: MessageCost::per_agreement("2(N−1), and heartbeats", least, None)
                 .marked_incomplete()
                 .zero_if_alone(size),
-            theory: Some(Theory::agreement("2 at the leader", 2)),
+            theory: Some(ExpectedCosts::agreement("2 at the leader", 2)),
             timeouts: vec![
                 ConfigurableTimeout::new(
                     raft::ELECTION_TIMEOUT_NAME,

@@ -19,13 +19,13 @@ use super::config::VariantId;
 use super::log::EntryId;
 use super::message::Message;
 use super::replication::ReplicationState;
-use super::{Leadership, RaftLog, Role, Timer};
+use super::{Leadership, RaftReplica, Role, Timer};
 
-impl RaftLog {
+impl RaftReplica {
     /// Advances the commit index to the highest index that this leader and a majority have
-    /// persisted, if [`RaftLog::can_commit`] permits. Acknowledges the proposals up to the commit
-    /// index, continues a membership change, and answers the reads that need not wait any more.
-    /// Does nothing if this process does not lead.
+    /// persisted, if [`RaftReplica::can_commit`] permits. Acknowledges the proposals up to the
+    /// commit index, continues a membership change, and answers the reads that need not wait any
+    /// more. Does nothing if this process does not lead.
     pub(super) fn maybe_commit(&mut self, fx: &mut impl Effects<Self>) {
         let Role::Leader(Leadership { peers, .. }) = &self.role else { return };
         let match_index = |peer: ProcessId| peers[peer.index()].match_index;

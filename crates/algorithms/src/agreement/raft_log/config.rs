@@ -50,9 +50,9 @@ pub struct Config {
 impl Config {
     /// Returns default limits and timeouts for a group of `size` processes whose messages take at
     /// most `delay` ticks.
-    pub fn plain(size: u32, delay: u64) -> Self {
+    pub fn with_defaults(size: u32, delay: u64) -> Self {
         let raft::Config { election_timeout: election, heartbeat_interval: heartbeat, .. } =
-            raft::Config::plain(size, delay);
+            raft::Config::with_defaults(size, delay);
         Config {
             election_timeout: election,
             heartbeat_interval: heartbeat,
@@ -74,7 +74,7 @@ impl FromParameters for Config {
     fn from_parameters(parameters: &Parameters) -> Result<Self, CatalogueError> {
         let raft::Config { election_timeout: election, heartbeat_interval: heartbeat, .. } =
             raft::Config::without_variants(parameters);
-        let plain = Config::plain(parameters.size, parameters.delay);
+        let plain = Config::with_defaults(parameters.size, parameters.delay);
         let plain = Config { election_timeout: election, heartbeat_interval: heartbeat, ..plain };
         let variants: Variants<VariantId> = parameters.variants()?;
         let has = |switch| variants.has(switch);

@@ -48,9 +48,9 @@ use super::log::EntryId;
 use super::message::Message;
 use super::reads::PendingReads;
 use super::replication::FollowerProgress;
-use super::{Leadership, RaftLog, Role, Timer};
+use super::{Leadership, RaftReplica, Role, Timer};
 
-impl RaftLog {
+impl RaftReplica {
     /// Handles the election timeout. A leader ends a leadership transfer that has not succeeded,
     /// and checks that a majority still responds. A voter that follows a leader suspects the leader
     /// and waits for a further random time. A voter without a leader requests pre-votes. With the

@@ -30,9 +30,9 @@ use super::log::EntryId;
 use super::members::MembershipEntry;
 use super::message::Message;
 use super::replication::FollowerProgress;
-use super::{RaftLog, Role, Timer};
+use super::{RaftReplica, Role, Timer};
 
-impl RaftLog {
+impl RaftReplica {
     /// Returns true if this process is disabled. A process that has lost acknowledged entries is
     /// disabled: it takes no part in the algorithm any more.
     pub(super) fn is_disabled(&self) -> bool {
@@ -114,7 +114,7 @@ impl RaftLog {
         // If a snapshot has replaced the removal entry, returns the last entry of the snapshot
         // instead. No entry between these two adds the process again, because the membership has
         // not changed since the removal.
-        Some(self.log.entry_id(*at).unwrap_or(self.log.base()))
+        Some(self.log.entry_id(*at).unwrap_or(self.log.last_compacted()))
     }
 
     /// Asks the voters whether this process, which has no vote, is still a member. Sends nothing if

@@ -8,11 +8,11 @@
 //! If the target does not matter, the leader probes all voters and picks the first one that
 //! responds and has the whole log. A fixed target that is down or behind would delay the transfer.
 
-use tenure_core::service::log::{Event, Reason};
+use tenure_core::service::log::{DeclineReason, Event};
 use tenure_core::{Effects, ProcessId};
 
 use super::message::Message;
-use super::{Leadership, RaftLog, Role, Timer};
+use super::{Leadership, RaftReplica, Role, Timer};
 
 /// A leadership transfer that the user has requested. Another voter becomes the leader.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -25,7 +25,7 @@ pub(super) struct Handover {
     is_notified: bool,
 }
 
-impl RaftLog {
+impl RaftReplica {
     pub(super) fn hand_over(
         &mut self,
         ticket: u64,
@@ -35,13 +35,13 @@ impl RaftLog {
         let other_voters = self.other_voters();
         let takes = to.map_or(!other_voters.is_empty(), |to| other_voters.contains(to));
         let Role::Leader(Leadership { handover, .. }) = &mut self.role else {
-            return self.decline(ticket, Reason::NotLeading, fx);
+            return self.decline(ticket, DeclineReason::NotLeading, fx);
         };
         if handover.is_some() {
-            return self.decline(ticket, Reason::HandingOver, fx);
+            return self.decline(ticket, DeclineReason::HandingOver, fx);
         }
         if !takes {
-            return self.decline(ticket, Reason::NotTaken, fx);
+            return self.decline(ticket, DeclineReason::NotTaken, fx);
         }
         *handover = Some(Handover { to, ticket, is_notified: false });
         fx.set_timer(Timer::Election, self.config.election_timeout);
@@ -73,7 +73,7 @@ impl RaftLog {
     pub(super) fn abort_handover(&mut self, fx: &mut impl Effects<Self>) {
         let Role::Leader(Leadership { handover, .. }) = &mut self.role else { return };
         if let Some(Handover { ticket, .. }) = handover.take() {
-            self.decline(ticket, Reason::NotTaken, fx);
+            self.decline(ticket, DeclineReason::NotTaken, fx);
         }
     }
 

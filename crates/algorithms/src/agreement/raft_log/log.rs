@@ -51,12 +51,17 @@ impl Log {
 
     /// Returns index and term of the last removed entry. The next entry is the first retained one.
     /// If no entry was removed, returns zeros.
-    pub fn base(&self) -> EntryId {
+    pub fn last_compacted(&self) -> EntryId {
         self.base
     }
 
-    /// Returns the ID of the last entry. If the log retains no entry, returns [`Log::base`], the ID
-    /// of the last removed entry.
+    /// Returns the index of the first retained entry, or of the next entry if the log retains none.
+    pub fn first_index(&self) -> u64 {
+        self.base.index + 1
+    }
+
+    /// Returns the ID of the last entry. If the log retains no entry, returns
+    /// [`Log::last_compacted`].
     pub fn last(&self) -> EntryId {
         let Some(chunk) = self.chunks.last() else { return self.base };
         let before = match self.chunks.len() as u64 - 1 {
@@ -93,7 +98,7 @@ impl Log {
     }
 
     /// Returns true if the log contains the entry with this index and term, or if `id` equals
-    /// [`Log::base`], the ID of the last removed entry.
+    /// [`Log::last_compacted`], the ID of the last removed entry.
     pub fn contains(&self, id: EntryId) -> bool {
         self.entry_id(id.index) == Some(id)
     }
@@ -124,7 +129,7 @@ impl Log {
     /// Removes all entries up to `id`, which becomes the base of the log. If the log does not
     /// contain the entry `id`, removes all entries, because the entries after this index belong to
     /// another history. Has no effect if `id` is before the base.
-    pub fn compact_to(&mut self, id: EntryId) {
+    pub fn compact_or_reset_to(&mut self, id: EntryId) {
         if id.index < self.base.index || id == self.base {
             return;
         }
@@ -205,7 +210,7 @@ impl Log {
     /// Finds the longest sequence of entries that ends at `index`, with at most `max_entries`
     /// entries and at most `max_payload_bytes` payload bytes. Returns the index before the first
     /// entry of this sequence, or `index` if no entry fits.
-    pub fn base_of_trailing_entries(
+    pub fn index_before_trailing_entries(
         &self,
         index: u64,
         max_entries: u64,
@@ -313,23 +318,23 @@ mod tests {
         for base in [1, 63, 64, 65, 128, 199, 200] {
             let place = EntryId { index: base, term: base };
             let mut rest = whole.clone();
-            rest.compact_to(place);
+            rest.compact_or_reset_to(place);
             let mut other = Log::starting_after(place);
             (base + 1..=200).for_each(|term| {
                 other.push(Entry { term, content: Content::Nothing });
             });
             assert_eq!(rest, other, "compacting equals building from the base");
-            assert_eq!((rest.base(), rest.last()), (place, whole.last()));
+            assert_eq!((rest.last_compacted(), rest.last()), (place, whole.last()));
             let places = |log: &Log| (base..=201).map(|at| log.entry_id(at)).collect::<Vec<_>>();
             assert_eq!(places(&rest), places(&whole));
             assert_eq!((rest.entry(base), rest.entry_id(base - 1)), (None, None));
             assert_eq!(rest.common_prefix_end(&whole), 200);
             let mut later = rest.clone();
-            later.compact_to(EntryId { index: 200, term: 200 });
+            later.compact_or_reset_to(EntryId { index: 200, term: 200 });
             assert!(later.is_empty() && later.last() == whole.last());
             let mut apart = rest.clone();
-            apart.compact_to(EntryId { index: 200, term: 7 });
-            assert!(apart.is_empty() && apart.base().term == 7);
+            apart.compact_or_reset_to(EntryId { index: 200, term: 7 });
+            assert!(apart.is_empty() && apart.last_compacted().term == 7);
             let (mut cut, mut cut_whole) = (rest, whole.clone());
             [&mut cut, &mut cut_whole].into_iter().for_each(|log| log.truncate_from(150));
             if base < 149 {
@@ -366,7 +371,7 @@ mod tests {
             (1, 2),
             "a single oversized entry is sent"
         );
-        let kept = |index, most, bytes| log.base_of_trailing_entries(index, most, bytes);
+        let kept = |index, most, bytes| log.index_before_trailing_entries(index, most, bytes);
         assert_eq!((kept(105, 9, 59), kept(105, 9, 60), kept(105, 9, 80)), (104, 103, 101));
         assert_eq!((kept(105, 1, 80), kept(105, 0, 80), kept(103, 9, 999)), (104, 105, 100));
         assert_eq!(kept(104, 9, 49), 104, "no entry fits");

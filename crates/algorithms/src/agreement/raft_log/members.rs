@@ -22,12 +22,12 @@
 
 use alloc::boxed::Box;
 
-use tenure_core::service::log::{Content, Entry, Event, Members, Reason};
+use tenure_core::service::log::{Content, DeclineReason, Entry, Event, Members};
 use tenure_core::{Effects, ProcessId, ProcessSet};
 
 use super::message::Message;
 use super::replication::FollowerProgress;
-use super::{Leadership, RaftLog, Role};
+use super::{Leadership, RaftReplica, Role};
 
 /// If a new voter has not caught up after this number of election timeouts, the membership change
 /// is abandoned.
@@ -74,7 +74,7 @@ impl PendingMembershipChange {
     }
 }
 
-impl RaftLog {
+impl RaftReplica {
     /// Returns the latest membership in the log.
     pub fn members(&self) -> &Members {
         &self.membership.members
@@ -100,7 +100,7 @@ impl RaftLog {
             }
             _ => None,
         };
-        let found = (self.log.base().index + 1..=index).rev().find_map(membership_in);
+        let found = (self.log.last_compacted().index + 1..=index).rev().find_map(membership_in);
         let snapshot = || {
             let snapshot = self.snapshot.as_ref()?;
             Some(MembershipEntry { at: snapshot.last.index, members: snapshot.members.clone() })
@@ -138,17 +138,17 @@ impl RaftLog {
 
     pub(super) fn change_members(&mut self, ticket: u64, to: Members, fx: &mut impl Effects<Self>) {
         if self.is_handing_over() {
-            return self.decline(ticket, Reason::HandingOver, fx);
+            return self.decline(ticket, DeclineReason::HandingOver, fx);
         }
         let Role::Leader(_) = &self.role else {
-            return self.decline(ticket, Reason::NotLeading, fx);
+            return self.decline(ticket, DeclineReason::NotLeading, fx);
         };
         if self.is_changing() {
-            return self.decline(ticket, Reason::Changing, fx);
+            return self.decline(ticket, DeclineReason::Changing, fx);
         }
         let is_known = to.all().iter().all(|member| self.group.contains(member));
         if to.voters.is_empty() || to.voters.intersects(&to.learners) || !is_known {
-            return self.decline(ticket, Reason::NoGroup, fx);
+            return self.decline(ticket, DeclineReason::NoGroup, fx);
         }
         self.start_change(Some(ticket), to, fx);
     }
@@ -251,7 +251,7 @@ impl RaftLog {
         if *timeouts_left == 0 {
             let ticket = change.ticket;
             *in_progress = None;
-            ticket.into_iter().for_each(|it| self.decline(it, Reason::NotCaughtUp, fx));
+            ticket.into_iter().for_each(|it| self.decline(it, DeclineReason::NotCaughtUp, fx));
         }
     }
 

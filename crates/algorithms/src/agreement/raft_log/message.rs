@@ -107,7 +107,7 @@ pub enum Message {
         /// knows. Always 0 without the variant `noticing`.
         acked: u64,
         /// Bytes of the snapshot, with their offset.
-        piece: Box<Piece>,
+        piece: Box<SnapshotChunk>,
     },
     /// Response to a [`Message::Piece`]: states how much of the snapshot the sender has.
     HasPieces {
@@ -178,14 +178,14 @@ pub enum Message {
 /// A part of a snapshot, with the position and the size that the receiver needs to assemble it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Piece {
+pub struct SnapshotChunk {
     /// Last entry that the snapshot covers: `lastIndex`, `lastTerm`.
     pub last: EntryId,
     /// Membership at the last entry that the snapshot covers: `lastConfig`.
     pub members: Members,
     /// Offset of `bytes` in the snapshot.
     pub offset: u64,
-    /// Bytes of the piece (`data[]` in the paper).
+    /// Bytes of the chunk (`data[]` in the paper).
     pub bytes: Payload,
     /// Total size of the snapshot, in bytes.
     pub size: u64,

@@ -15,10 +15,10 @@
 
 use alloc::collections::VecDeque;
 
-use tenure_core::service::log::{Event, Reason};
+use tenure_core::service::log::{DeclineReason, Event};
 use tenure_core::{Effects, ProcessId};
 
-use super::{Leadership, RaftLog, Role};
+use super::{Leadership, RaftReplica, Role};
 
 /// Reads that wait until the leader has confirmed its leadership.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -40,7 +40,7 @@ impl PendingReads {
     }
 }
 
-impl RaftLog {
+impl RaftReplica {
     /// Handles a read of the user. Answers it immediately, queues it until a round is confirmed, or
     /// declines it.
     pub(super) fn on_read(&mut self, ticket: u64, fx: &mut impl Effects<Self>) {
@@ -48,7 +48,7 @@ impl RaftLog {
             return fx.emit(Event::Answered { ticket, index: self.commit });
         }
         let Role::Leader(Leadership { reads, .. }) = &mut self.role else {
-            return self.decline(ticket, Reason::NotLeading, fx);
+            return self.decline(ticket, DeclineReason::NotLeading, fx);
         };
         let round = reads.round + 1;
         let starts_round = reads.waiting.is_empty();

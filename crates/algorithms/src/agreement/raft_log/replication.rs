@@ -33,14 +33,14 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use tenure_core::service::log::{Content, Entry, Event, Reason};
+use tenure_core::service::log::{Content, DeclineReason, Entry, Event};
 use tenure_core::{Delay, Effects, ProcessId};
 
 use super::config::VariantId;
 use super::log::EntryId;
 use super::message::Message;
 use super::snapshot::SnapshotTransfer;
-use super::{Leadership, RaftLog, Role, Timer};
+use super::{Leadership, RaftReplica, Role, Timer};
 
 /// Upper bound on payload bytes in one append. A single larger entry is sent in an append of its
 /// own. With its overhead, an append within this bound is well below 1 MiB, the default limit of a
@@ -93,16 +93,16 @@ impl FollowerProgress {
     }
 }
 
-impl RaftLog {
+impl RaftReplica {
     pub(super) fn propose(&mut self, ticket: u64, content: Content, fx: &mut impl Effects<Self>) {
         if self.is_handing_over() {
-            return self.decline(ticket, Reason::HandingOver, fx);
+            return self.decline(ticket, DeclineReason::HandingOver, fx);
         }
         let Role::Leader(Leadership { proposed, .. }) = &mut self.role else {
-            return self.decline(ticket, Reason::NotLeading, fx);
+            return self.decline(ticket, DeclineReason::NotLeading, fx);
         };
         if proposed.len() >= self.config.max_uncommitted {
-            return self.decline(ticket, Reason::Full, fx);
+            return self.decline(ticket, DeclineReason::Full, fx);
         }
         proposed.push_back((self.log.last().index + 1, ticket));
         let entry = Entry { term: self.term, content };
@@ -286,7 +286,7 @@ impl RaftLog {
         let term = self.term;
         // Entries that a snapshot has replaced are committed, so the log of any leader contains
         // them.
-        let is_compacted = prev.index < self.log.base().index;
+        let is_compacted = prev.index < self.log.last_compacted().index;
         if !is_compacted && !self.log.contains(prev) {
             let conflict = self.conflict_hint(prev);
             return Message::Rejected { term, prev: prev.index, conflict, round };

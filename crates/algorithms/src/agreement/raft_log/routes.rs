@@ -2,9 +2,9 @@
 
 use tenure_core::{Effects, ProcessId};
 
-use super::{Message, RaftLog};
+use super::{Message, RaftReplica};
 
-impl RaftLog {
+impl RaftReplica {
     pub(super) fn on_leader_message(
         &mut self,
         from: ProcessId,

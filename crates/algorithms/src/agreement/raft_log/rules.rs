@@ -3,12 +3,12 @@
 use tenure_core::ProcessSet;
 use tenure_core::service::log::Members;
 
-use super::RaftLog;
+use super::RaftReplica;
 use super::config::VariantId;
 use super::log::EntryId;
 use super::saved::Stable;
 
-impl RaftLog {
+impl RaftReplica {
     /// Returns true if a candidate whose log ends at `last` may receive this process's vote
     /// (3.6.1).
     pub(super) fn is_candidate_log_up_to_date(&self, last: EntryId) -> bool {
@@ -115,14 +115,14 @@ impl RaftLog {
     }
 
     /// Returns the state to save: the term, the vote, the snapshot, and the log up to
-    /// [`RaftLog::persisted_index`]. A variant with a mistake omits a part.
+    /// [`RaftReplica::persisted_index`]. A variant with a mistake omits a part.
     pub(super) fn stable_state(&self) -> Stable {
         let (term, voted_for) = self.term_and_vote_to_save();
         let mut saved = Stable {
             term,
             voted_for,
             snapshot: self.snapshot.clone(),
-            head: self.log.base(),
+            head: self.log.last_compacted(),
             log: self.log.clone(),
         };
         saved.log.truncate_from(self.persisted_index() + 1);
@@ -136,7 +136,7 @@ impl RaftLog {
             saved.log.truncate_from(saved.log.last().index);
         }
         if self.has(VariantId::ForgottenLog) {
-            saved.log.truncate_from(saved.log.base().index + 1);
+            saved.log.truncate_from(saved.log.last_compacted().index + 1);
         }
         saved
     }

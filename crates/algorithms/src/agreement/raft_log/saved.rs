@@ -11,7 +11,7 @@ use tenure_core::ProcessId;
 
 use super::log::{EntryId, Log};
 use super::snapshot::Snapshot;
-use super::{RaftLog, Role};
+use super::{RaftReplica, Role};
 
 /// The persisted state, or a change to it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -31,7 +31,7 @@ pub struct Stable {
     pub(super) log: Log,
 }
 
-impl RaftLog {
+impl RaftReplica {
     /// Returns the change from the saved to the current state; `None` if they are equal.
     pub(super) fn unsaved_change(&self, saved: &Stable) -> Option<Stable> {
         if self.saves_too_little() {
@@ -40,7 +40,7 @@ impl RaftLog {
         }
         let keeps = self.log.common_prefix_end(&saved.log);
         let is_all = keeps == self.persisted_index() && keeps == saved.log.last().index;
-        let heads = (self.log.base(), &self.snapshot) == (saved.head, &saved.snapshot);
+        let heads = (self.log.last_compacted(), &self.snapshot) == (saved.head, &saved.snapshot);
         let (term, voted_for) = self.term_and_vote_to_save();
         if is_all && heads && (term, voted_for) == (saved.term, saved.voted_for) {
             return None;
@@ -51,7 +51,7 @@ impl RaftLog {
             term,
             voted_for,
             snapshot: self.snapshot.clone().filter(|now| saved.snapshot.as_ref() != Some(now)),
-            head: self.log.base(),
+            head: self.log.last_compacted(),
             log,
         })
     }
@@ -68,7 +68,7 @@ impl RaftLog {
         {
             return Some(change);
         }
-        let is_short = change.log.is_empty() && change.log.base() == saved.log.last();
+        let is_short = change.log.is_empty() && change.log.last_compacted() == saved.log.last();
         let has_voted = (change.term, change.voted_for) != (saved.term, saved.voted_for);
         let urgent = Stable { snapshot: None, head: saved.head, ..change };
         (!is_short || has_voted).then_some(urgent)
@@ -102,7 +102,7 @@ impl Stable {
         let stands = self.snapshot.as_ref().map_or(0, |snapshot| snapshot.last.index);
         if head.index > self.head.index && head.index <= stands {
             self.head = head;
-            self.log.compact_to(head);
+            self.log.compact_or_reset_to(head);
         }
         self.log.replace_suffix(&log);
     }

@@ -5,8 +5,8 @@
 //! questions about the compacted entries: whether the log contained a certain entry, and which
 //! processes vote. Each process takes its own snapshots, because a snapshot needs no agreement.
 //!
-//! **A follower that lacks compacted entries** receives the snapshot in pieces and reports how many
-//! bytes it has. Only a lost piece is sent again. A follower that already has the last entry of the
+//! **A follower that lacks compacted entries** receives the snapshot in chunks and reports how many
+//! bytes it has. Only a lost chunk is sent again. A follower that already has the last entry of the
 //! snapshot needs no snapshot: its log matches the leader's log up to that entry (*log matching*).
 //! The follower keeps its later entries, because the leader may have counted them. If the
 //! follower's log lacks that entry, the snapshot replaces the whole log. In this case, the
@@ -18,14 +18,14 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::num::NonZeroU64;
 
-use tenure_core::service::log::{Event, Members, Payload, Reason};
+use tenure_core::service::log::{DeclineReason, Event, Members, Payload};
 use tenure_core::{Effects, ProcessId};
 
 use super::config::Config;
 use super::log::EntryId;
-use super::message::{Message, Piece};
+use super::message::{Message, SnapshotChunk};
 use super::replication::ReplicationState;
-use super::{Leadership, RaftLog, Role};
+use super::{Leadership, RaftReplica, Role};
 
 /// Maximum payload, in bytes, of the entries that the log retains although a snapshot covers them.
 /// The log retains these entries for slow followers.
@@ -47,9 +47,9 @@ pub struct Snapshot {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct SnapshotTransfer {
     snapshot: Arc<Snapshot>,
-    /// Offset of the next piece: the number of bytes that the follower has, as far as known.
+    /// Offset of the next chunk: the number of bytes that the follower has, as far as known.
     offset: u64,
-    /// True if the next piece is probably in flight.
+    /// True if the next chunk is probably in flight.
     is_in_flight: bool,
 }
 
@@ -60,14 +60,14 @@ impl SnapshotTransfer {
     }
 }
 
-/// The pieces of a snapshot that this process has received so far.
+/// The chunks of a snapshot that this process has received so far.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct IncomingSnapshot {
     last: EntryId,
     bytes: Vec<u8>,
 }
 
-impl RaftLog {
+impl RaftReplica {
     /// Returns the last index that the snapshot of this process covers; 0 without a snapshot.
     pub(super) fn snapshot_index(&self) -> u64 {
         self.snapshot.as_ref().map_or(0, |snapshot| snapshot.last.index)
@@ -82,14 +82,17 @@ impl RaftLog {
     ) {
         let is_new = index > self.snapshot_index() && index <= self.commit;
         let Some(last) = self.log.entry_id(index).filter(|_| is_new) else {
-            return self.decline(ticket, Reason::NotThere, fx);
+            return self.decline(ticket, DeclineReason::NotThere, fx);
         };
         let members = self.snapshot_members(index);
         self.snapshot = Some(Arc::new(Snapshot { last, members, state }));
-        let trailing =
-            self.log.base_of_trailing_entries(index, self.config.trailing_entries, TRAILING_BYTES);
+        let trailing = self.log.index_before_trailing_entries(
+            index,
+            self.config.trailing_entries,
+            TRAILING_BYTES,
+        );
         let head = self.log.entry_id(trailing);
-        head.into_iter().for_each(|head| self.log.compact_to(head));
+        head.into_iter().for_each(|head| self.log.compact_or_reset_to(head));
         fx.emit(Event::Compacted { ticket, index });
     }
 
@@ -112,7 +115,7 @@ impl RaftLog {
         peers[to.index()].state = ReplicationState::Snapshot(Box::new(sending));
     }
 
-    /// Asks a follower how many bytes of the snapshot it has. The leader sends the next piece when
+    /// Asks a follower how many bytes of the snapshot it has. The leader sends the next chunk when
     /// the follower responds.
     pub(super) fn probe_snapshot_progress(&mut self, to: ProcessId, fx: &mut impl Effects<Self>) {
         let Role::Leader(Leadership { peers, .. }) = &mut self.role else { return };
@@ -136,7 +139,7 @@ impl RaftLog {
         let from = usize::try_from(*offset).unwrap_or(usize::MAX).min(bytes.len());
         let most = if with_bytes { self.config.snapshot_piece_bytes } else { 0 };
         let end = from.saturating_add(most).min(bytes.len());
-        let piece = Box::new(Piece {
+        let piece = Box::new(SnapshotChunk {
             last: snapshot.last,
             members: snapshot.members.clone(),
             offset: *offset,
@@ -175,7 +178,7 @@ impl RaftLog {
 
     pub(super) fn on_piece(
         &mut self,
-        piece: Piece,
+        piece: SnapshotChunk,
         round: u64,
         fx: &mut impl Effects<Self>,
     ) -> Message {
@@ -201,7 +204,7 @@ impl RaftLog {
 
     fn restore(&mut self, snapshot: Snapshot, fx: &mut impl Effects<Self>) {
         self.log.truncate_from(snapshot.last.index);
-        self.log.compact_to(snapshot.last);
+        self.log.compact_or_reset_to(snapshot.last);
         self.commit = snapshot.last.index;
         self.snapshot = Some(Arc::new(snapshot));
         self.reload_membership_from_log();

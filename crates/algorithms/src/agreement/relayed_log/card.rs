@@ -2,14 +2,14 @@
 
 use alloc::string::ToString;
 
-use tenure_core::theory::Theory;
+use tenure_core::theory::ExpectedCosts;
 use tenure_core::{Algorithm, Card, CrashModel, MessageCost, Property, ToleratedFaults};
 
-use super::{Config, RaftLog, RelayedLog, config};
+use super::{Config, ForwardingLog, RaftReplica, config};
 
-impl Algorithm for RelayedLog {
+impl Algorithm for ForwardingLog {
     fn card(config: &Config, size: u32) -> Card {
-        let log = RaftLog::card(&config.log, size);
+        let log = RaftReplica::card(&config.log, size);
         let least = log.messages.least;
         Card {
             name: "relayed-log".to_string(),
@@ -32,7 +32,7 @@ impl Algorithm for RelayedLog {
             )
             .marked_incomplete()
             .zero_if_alone(size),
-            theory: Some(Theory::agreement(
+            theory: Some(ExpectedCosts::agreement(
                 "2 at the leader; elsewhere until the commit is known",
                 2,
             )),

@@ -23,12 +23,12 @@ pub struct Config {
 
 impl Config {
     /// Returns a configuration that contains `log`, the incarnation 0, and no variants.
-    pub fn around(log: raft_log::Config) -> Self {
+    pub fn with_log_config(log: raft_log::Config) -> Self {
         Config { log, incarnation: 0, variants: Variants::none() }
     }
 
     /// Sets the number that distinguishes this start of the process from its earlier starts.
-    pub fn with_incarnation(self, incarnation: u64) -> Self {
+    pub fn in_session(self, incarnation: u64) -> Self {
         Config { incarnation, ..self }
     }
 }
@@ -50,7 +50,10 @@ impl FromParameters for Config {
         if let Some(name) = of_log.variants.iter().find(|name| known().all(|it| it != **name)) {
             return Err(UnknownVariant { name: name.clone(), known: known().collect() }.into());
         }
-        Ok(Config { variants, ..Config::around(raft_log::Config::from_parameters(&of_log)?) })
+        Ok(Config {
+            variants,
+            ..Config::with_log_config(raft_log::Config::from_parameters(&of_log)?)
+        })
     }
 }
 

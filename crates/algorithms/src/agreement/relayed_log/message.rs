@@ -1,8 +1,8 @@
 //! Messages of the relayed log.
 
-use tenure_core::service::log::{Payload, Reason};
-use tenure_core::service::relayed_log::Ticket;
-use tenure_core::{Label, Labelled, Layer};
+use tenure_core::service::log::{DeclineReason, Payload};
+use tenure_core::service::relayed_log::QueryId;
+use tenure_core::{Labelled, Layer, MessageLabel};
 
 use super::raft_log;
 
@@ -15,14 +15,14 @@ pub enum Message {
     /// Forwards a request of the sender's user to the leader.
     Ask {
         /// Ticket by which the sender identifies the request.
-        ticket: Ticket,
+        ticket: QueryId,
         /// The forwarded request.
         request: UserRequest,
     },
     /// The leader's response to a forwarded request: the outcome of that request.
     Answer {
         /// Ticket of the forwarded request.
-        ticket: Ticket,
+        ticket: QueryId,
         /// Outcome of the forwarded request.
         outcome: ForwardedOutcome,
     },
@@ -65,7 +65,7 @@ pub enum ForwardedOutcome {
         index: u64,
     },
     /// The request has taken no effect, and never will.
-    Declined(Reason),
+    Declined(DeclineReason),
     /// It is not known whether the request takes effect.
     Unknown,
     /// Reply of the leader's user to a [`UserRequest::Question`].
@@ -83,13 +83,13 @@ impl UserRequest {
 }
 
 impl Labelled for Message {
-    fn label(&self) -> Label {
+    fn label(&self) -> MessageLabel {
         let kind = match self {
             Message::Log(message) => return message.label(),
             Message::Ask { .. } => "ask",
             Message::Answer { .. } => "answer",
             Message::Notify { .. } => "notify",
         };
-        Label { layer: Layer::Application, kind }
+        MessageLabel { layer: Layer::Application, kind }
     }
 }

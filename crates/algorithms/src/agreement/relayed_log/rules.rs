@@ -3,13 +3,13 @@
 use alloc::vec::Vec;
 
 use tenure_core::Effects;
-use tenure_core::service::log::{self, Reason};
+use tenure_core::service::log::{self, DeclineReason};
 
 use super::config::VariantId;
 use super::message::{ForwardedOutcome, UserRequest};
-use super::{Forwarded, RelayedLog};
+use super::{Forwarded, ForwardingLog};
 
-impl RelayedLog {
+impl ForwardingLog {
     /// Returns the highest log index at which a completed request may be reported to the user. By
     /// the correct rule, the result is the commit index of the local log.
     pub(super) fn reportable_index(&self) -> u64 {
@@ -63,7 +63,7 @@ impl RelayedLog {
             return self.resend(ticket, forwarded, fx);
         }
         let outcome = match self.has(VariantId::DeclinedInDoubt) {
-            true => ForwardedOutcome::Declined(Reason::Deposed),
+            true => ForwardedOutcome::Declined(DeclineReason::Deposed),
             false => ForwardedOutcome::Unknown,
         };
         self.report_outcome(ticket, forwarded.request.kind(), outcome, fx);

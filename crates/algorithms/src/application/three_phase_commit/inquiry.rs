@@ -3,7 +3,7 @@
 
 use alloc::collections::{BTreeMap, BTreeSet};
 
-use tenure_core::service::commit::Transaction;
+use tenure_core::service::commit::TransactionId;
 use tenure_core::{Effects, ProcessId, ProcessSet, Term};
 
 use super::{Message, Progress, ThreePhaseCommit, VariantId};
@@ -27,7 +27,7 @@ pub enum TransactionState {
 }
 
 /// All transactions that a process knows, with their states.
-pub type TransactionStates = BTreeMap<Transaction, TransactionState>;
+pub type TransactionStates = BTreeMap<TransactionId, TransactionState>;
 
 /// An inquiry of a new leader, with the reports that have arrived.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -60,7 +60,7 @@ impl Inquiry {
 
     /// Returns each transaction that is older than the term `before` and on which at least one
     /// reporting process has voted yes without knowing the outcome.
-    fn undecided(&self, before: Term) -> BTreeSet<Transaction> {
+    fn undecided(&self, before: Term) -> BTreeSet<TransactionId> {
         let all = self.reports.values().flatten();
         let undecided = all.filter(|(transaction, entry)| {
             let waits = matches!(
@@ -72,7 +72,7 @@ impl Inquiry {
         undecided.map(|(transaction, _)| *transaction).collect()
     }
 
-    fn outcome(&self, transaction: Transaction) -> Outcome {
+    fn outcome(&self, transaction: TransactionId) -> Outcome {
         let entries = || self.reports.values().map(|log| log.get(&transaction));
         let any = |wanted: TransactionState| entries().any(|entry| entry == Some(&wanted));
         // A process whose report does not contain the transaction has not voted on it, and will not

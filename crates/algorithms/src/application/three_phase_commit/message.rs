@@ -1,6 +1,6 @@
 //! Messages of three-phase commit.
 
-use tenure_core::service::commit::Transaction;
+use tenure_core::service::commit::TransactionId;
 use tenure_core::{Term, labelled};
 
 use super::TransactionStates;
@@ -12,12 +12,12 @@ pub enum Message {
     /// Asks whether the receiver can commit.
     Prepare {
         /// Transaction to vote on.
-        transaction: Transaction,
+        transaction: TransactionId,
     },
     /// The sender's vote.
     Vote {
         /// Transaction on which the sender votes.
-        transaction: Transaction,
+        transaction: TransactionId,
         /// True if the vote is yes.
         yes: bool,
     },
@@ -26,26 +26,26 @@ pub enum Message {
         /// Term in which the sender leads.
         term: Term,
         /// Transaction that can commit.
-        transaction: Transaction,
+        transaction: TransactionId,
     },
     /// Confirms that the sender knows that all processes have voted yes.
     Told {
         /// Term in the `Ready` message that this message confirms.
         term: Term,
         /// Transaction that can commit.
-        transaction: Transaction,
+        transaction: TransactionId,
     },
     /// Announces the decision.
     Decision {
         /// Transaction that is decided.
-        transaction: Transaction,
+        transaction: TransactionId,
         /// True if the transaction commits.
         commits: bool,
     },
     /// Acknowledges the decision.
     Acknowledgement {
         /// Transaction whose decision is acknowledged.
-        transaction: Transaction,
+        transaction: TransactionId,
     },
     /// A new leader asks for the state of all transactions that the receiver knows.
     Inquire {

@@ -4,7 +4,7 @@
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use tenure_core::service::commit::Transaction;
+use tenure_core::service::commit::TransactionId;
 use tenure_core::{Effects, ProcessId, ProcessSet, Term};
 
 use super::{Message, Progress, TwoPhaseCommit, VariantId};
@@ -24,7 +24,7 @@ pub enum TransactionState {
 }
 
 /// All transactions that a process knows, with their states.
-pub type TransactionStates = BTreeMap<Transaction, TransactionState>;
+pub type TransactionStates = BTreeMap<TransactionId, TransactionState>;
 
 /// Inquiry of a new leader. The leader has asked all live processes for the states of their
 /// transactions. This type contains the reports that have arrived, and the processes that have not
@@ -53,7 +53,7 @@ impl Inquiry {
     pub(super) fn uncertain_transactions(
         &self,
         before_term: Term,
-    ) -> Vec<(ProcessId, Transaction, Option<bool>)> {
+    ) -> Vec<(ProcessId, TransactionId, Option<bool>)> {
         let mut uncertain = Vec::new();
         for (process, log) in &self.reports {
             for (transaction, entry) in log {
@@ -65,7 +65,7 @@ impl Inquiry {
         uncertain
     }
 
-    fn outcome(&self, transaction: Transaction) -> Option<bool> {
+    fn outcome(&self, transaction: TransactionId) -> Option<bool> {
         let mut entries = self.reports.values().map(|log| log.get(&transaction));
         if entries.clone().any(|entry| entry == Some(&TransactionState::Committed)) {
             return Some(true);

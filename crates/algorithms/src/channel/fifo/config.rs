@@ -22,7 +22,7 @@ impl<C> Config<C> {
     /// `inner`. The window is 64 messages, and unacknowledged messages are sent again after 20
     /// units.
     pub fn with_inner_config(inner: C) -> Self {
-        Config { window: 64, resend_timeout: Delay::units(20), inner }
+        Config { window: 64, resend_timeout: Delay::time_units(20), inner }
     }
 }
 

@@ -3,16 +3,16 @@
 use alloc::format;
 
 use tenure_core::{
-    Algorithm, Card, ChannelOrder, CrashModel, DetectorClass, Election, MessageCost,
-    ProcessKnowledge, Property, Service, Strategy, ToleratedFaults, Topology,
+    Algorithm, AlgorithmClass, Card, ChannelOrder, CrashModel, DetectorClass, Election,
+    MessageCost, ProcessKnowledge, Property, Service, ToleratedFaults, Topology,
 };
 
 use super::config::has_leader_lease;
-use super::{Config, Coordinated, VariantId};
+use super::{Config, CoordinatedLock, VariantId};
 use crate::Variants;
-use crate::mutex::ExpiringEntryDurations;
+use crate::mutex::LeaseDurations;
 
-impl<E: Election + Algorithm> Algorithm for Coordinated<E> {
+impl<E: Election + Algorithm> Algorithm for CoordinatedLock<E> {
     /// Returns the [`Card`] of the lock: its assumptions, costs and promises.
     ///
     /// If the leader has a lease, entries to the critical section expire, and the lock relies on
@@ -50,7 +50,7 @@ impl<E: Election + Algorithm> Algorithm for Coordinated<E> {
             let times = config.entry_durations;
             let tolerated = times.map_or(election.drift_ppm, |times| times.tolerated_drift_ppm());
             election.drift_ppm = election.drift_ppm.min(tolerated);
-            election.timeouts.extend(times.iter().flat_map(ExpiringEntryDurations::timeouts));
+            election.timeouts.extend(times.iter().flat_map(LeaseDurations::timeouts));
             election.detection = DetectorClass::EventuallyPerfect;
             election.variants.extend(Variants::<VariantId>::declarations());
         } else {
@@ -64,7 +64,7 @@ impl<E: Election + Algorithm> Algorithm for Coordinated<E> {
             name: format!("coordinated:{}", election.name),
             title: format!("ask the leader elected by {}", election.name),
             service: Service::MutexAndElection,
-            strategy: Strategy::Composition,
+            strategy: AlgorithmClass::Composition,
             order: ChannelOrder::Fifo,
             topology: Topology::Complete,
             graph: None,

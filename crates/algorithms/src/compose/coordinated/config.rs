@@ -2,7 +2,7 @@
 
 use tenure_core::{Algorithm, Delay, Election, Property};
 
-use crate::mutex::ExpiringEntryDurations;
+use crate::mutex::LeaseDurations;
 use crate::parameters::Parameters;
 use crate::variants::{UnknownVariant, Variants, variant_ids};
 
@@ -12,7 +12,7 @@ pub struct Config<C> {
     /// Configuration of the election.
     pub election: C,
     /// Durations that limit an entry to the critical section; `None` if entries do not expire.
-    pub entry_durations: Option<ExpiringEntryDurations>,
+    pub entry_durations: Option<LeaseDurations>,
 }
 
 impl<C> Config<C> {
@@ -55,9 +55,9 @@ pub(crate) fn config_for_election<E: Election + Algorithm>(
         variants.expect_none(card.variants.iter().map(|variant| variant.name))?;
         return Ok(Config { election, entry_durations: None });
     }
-    let plain = ExpiringEntryDurations::from_parameters(parameters);
+    let plain = LeaseDurations::from_parameters(parameters);
     let times = match variants.has(VariantId::GivenAtOnce) {
-        true => ExpiringEntryDurations { reservation: Delay::ticks(0), ..plain },
+        true => LeaseDurations { reservation: Delay::ticks(0), ..plain },
         false => plain,
     };
     let never_expires = variants.has(VariantId::HolderStays);

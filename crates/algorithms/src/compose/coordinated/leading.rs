@@ -1,12 +1,12 @@
 //! Behaviour of the leader that grants the lock: inquiries, grants and suspicions.
 
-use tenure_core::{Effects, Election, ProcessId, ProcessSet, Term, Verdict};
+use tenure_core::{Effects, Election, PeerVerdict, ProcessId, ProcessSet, Term};
 
-use super::{Coordinated, Message, Timer};
+use super::{CoordinatedLock, Message, Timer};
 use crate::compose::coordinator::Coordinator;
 use crate::mutex::Claim;
 
-impl<E: Election> Coordinated<E> {
+impl<E: Election> CoordinatedLock<E> {
     /// Makes this leader the coordinator of the lock, unless it already is. The coordinator asks
     /// all trusted processes for the states of their requests, and grants the lock only when all
     /// have reported. If entries expire, the coordinator also waits until suspected processes have
@@ -31,10 +31,10 @@ impl<E: Election> Coordinated<E> {
 
     /// Records whether the failure detector suspects `peer`. Called before the election reacts to
     /// the verdict.
-    pub(super) fn record_verdict(&mut self, peer: ProcessId, verdict: Verdict) {
+    pub(super) fn record_verdict(&mut self, peer: ProcessId, verdict: PeerVerdict) {
         match verdict {
-            Verdict::Suspect => self.suspected.insert(peer),
-            Verdict::Trust => self.suspected.remove(peer),
+            PeerVerdict::Suspect => self.suspected.insert(peer),
+            PeerVerdict::Trust => self.suspected.remove(peer),
         };
     }
 
@@ -43,15 +43,15 @@ impl<E: Election> Coordinated<E> {
     pub(super) fn on_verdict_as_leader(
         &mut self,
         peer: ProcessId,
-        verdict: Verdict,
+        verdict: PeerVerdict,
         fx: &mut impl Effects<Self>,
     ) {
         if self.coordinator.is_none() {
             return;
         }
         match verdict {
-            Verdict::Trust => self.inquire_request_status(peer, fx),
-            Verdict::Suspect => self.on_suspect_as_leader(peer, fx),
+            PeerVerdict::Trust => self.inquire_request_status(peer, fx),
+            PeerVerdict::Suspect => self.on_suspect_as_leader(peer, fx),
         }
     }
 

@@ -1,9 +1,9 @@
 //! Messages of the lock at a leader.
 
-use tenure_core::{Fence, Label, Labelled, Layer, Term};
+use tenure_core::{Fence, Labelled, Layer, MessageLabel, Term};
 
 use crate::compose::RequestStatus;
-use crate::mutex::Ticket;
+use crate::mutex::RequestId;
 
 /// Messages between processes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -17,7 +17,7 @@ pub enum Message<E> {
         /// Term in which the sender believes that the receiver leads.
         term: Term,
         /// Identifier of the request.
-        ticket: Ticket,
+        ticket: RequestId,
         /// Number of this renewal request. 0 if entries to the critical section do not expire.
         round: u64,
     },
@@ -26,7 +26,7 @@ pub enum Message<E> {
         /// Term of the grant.
         term: Term,
         /// Identifier of the granted request.
-        ticket: Ticket,
+        ticket: RequestId,
         /// Number of the renewal request that this grant answers. 0 if entries to the critical
         /// section do not expire.
         round: u64,
@@ -38,7 +38,7 @@ pub enum Message<E> {
         /// Term in which the sender believes that the receiver leads.
         term: Term,
         /// Identifier of the request that has ended.
-        ticket: Ticket,
+        ticket: RequestId,
     },
     /// The new leader asks whether the receiver is idle, waits for the critical section, or is
     /// inside it.
@@ -59,7 +59,7 @@ pub enum Message<E> {
 }
 
 impl<E: Labelled> Labelled for Message<E> {
-    fn label(&self) -> Label {
+    fn label(&self) -> MessageLabel {
         let kind = match self {
             Message::Election(message) => return message.label(),
             Message::Request { .. } => "request",
@@ -68,6 +68,6 @@ impl<E: Labelled> Labelled for Message<E> {
             Message::Inquire { .. } => "inquire",
             Message::Report { .. } => "report",
         };
-        Label { layer: Layer::Mutex, kind }
+        MessageLabel { layer: Layer::Mutex, kind }
     }
 }

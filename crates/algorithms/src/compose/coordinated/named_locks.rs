@@ -1,6 +1,6 @@
 //! Many named locks at one leader: all locks share one election and one set of connections.
 //!
-//! Each lock is a [`Coordinated`] with its own queue, tickets and fences. Its election is an
+//! Each lock is a [`CoordinatedLock`] with its own queue, tickets and fences. Its election is an
 //! [`ExternalElection`]: the shared election runs outside of the lock, and the lock is informed of
 //! the leader. So locks of different names are independent, and each lock has all properties of a
 //! single lock. An entry costs as much as with a single lock. The cost of a change of leader grows
@@ -22,12 +22,12 @@ use alloc::vec::Vec;
 use tenure_core::service::with_election::{Command, Event};
 use tenure_core::service::{election, mutex, mutex_and_election};
 use tenure_core::{
-    Algorithm, Card, Effects, Election, Group, Input, Label, Labelled, LockName, Never, ProcessId,
-    ProcessSet, Protocol, SharedConfig, Tagged, Term, TimerRole, Verdict,
+    Algorithm, Card, Effects, Election, Group, Input, Labelled, LockName, MessageLabel, Never,
+    PeerVerdict, ProcessId, ProcessSet, Protocol, Tagged, Term, TimerRole, UncomparedConfig,
 };
 
-use super::{Config, Coordinated, Phase, Stable};
-use crate::mutex::ExpiringEntryDurations;
+use super::{Config, CoordinatedLock, Phase, Stable};
+use crate::mutex::LeaseDurations;
 
 /// State of one process. The process takes part in all locks, and in one election. The leader of
 /// this election grants all locks.
@@ -35,13 +35,13 @@ use crate::mutex::ExpiringEntryDurations;
 pub struct NamedLocks<E: Election> {
     group: Group,
     boots: u64,
-    times: SharedConfig<Option<ExpiringEntryDurations>>,
+    times: UncomparedConfig<Option<LeaseDurations>>,
     election: E,
     /// The highest term reported by the election; `None` before the first report.
     term: Option<Term>,
     is_leader_trusted: bool,
     suspected: ProcessSet,
-    locks: BTreeMap<LockName, Coordinated<ExternalElection>>,
+    locks: BTreeMap<LockName, CoordinatedLock<ExternalElection>>,
 }
 
 /// Stand-in for an election that runs outside of the lock. It sends no messages and reports no
@@ -60,7 +60,7 @@ pub enum Message<E> {
 }
 
 impl<E: Labelled> Labelled for Message<E> {
-    fn label(&self) -> Label {
+    fn label(&self) -> MessageLabel {
         match self {
             Message::Election(message) => message.label(),
             Message::Lock(message) => message.label(),
@@ -99,7 +99,7 @@ impl<E: Election> Protocol for NamedLocks<E> {
         let mut named = NamedLocks {
             group,
             boots: boots + 1,
-            times: SharedConfig::new(config.entry_durations),
+            times: UncomparedConfig::new(config.entry_durations),
             election,
             term: None,
             is_leader_trusted: false,
@@ -165,16 +165,16 @@ impl<E: Election> Protocol for NamedLocks<E> {
     fn timer_role(timer: &Self::Timer) -> TimerRole {
         match timer {
             Timer::Election(timer) => E::timer_role(timer),
-            Timer::Lock(timer) => Coordinated::<ExternalElection>::timer_role(&timer.inner),
+            Timer::Lock(timer) => CoordinatedLock::<ExternalElection>::timer_role(&timer.inner),
         }
     }
 
     /// Records the verdict in all locks before the election handles the verdict. So if the verdict
     /// makes this process the leader, its locks already know which processes are suspected.
-    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
+    fn on_suspicion(&mut self, peer: ProcessId, verdict: PeerVerdict, fx: &mut impl Effects<Self>) {
         match verdict {
-            Verdict::Suspect => self.suspected.insert(peer),
-            Verdict::Trust => self.suspected.remove(peer),
+            PeerVerdict::Suspect => self.suspected.insert(peer),
+            PeerVerdict::Trust => self.suspected.remove(peer),
         };
         self.locks.values_mut().for_each(|lock| lock.record_verdict(peer, verdict));
         self.step_election(Input::Suspicion { peer, verdict }, fx);
@@ -190,7 +190,7 @@ impl<E: Election> NamedLocks<E> {
         &mut self,
         name: &LockName,
         fx: &mut impl Effects<Self>,
-    ) -> &mut Coordinated<ExternalElection> {
+    ) -> &mut CoordinatedLock<ExternalElection> {
         if !self.locks.contains_key(name) {
             let lock = self.boot_lock(&mut lock_effects(name, fx));
             self.locks.insert(name.clone(), lock);
@@ -201,11 +201,11 @@ impl<E: Election> NamedLocks<E> {
     /// Boots a lock and informs it of the suspected processes, the term and the leader.
     fn boot_lock(
         &self,
-        fx: &mut impl Effects<Coordinated<ExternalElection>>,
-    ) -> Coordinated<ExternalElection> {
+        fx: &mut impl Effects<CoordinatedLock<ExternalElection>>,
+    ) -> CoordinatedLock<ExternalElection> {
         let config = Config { election: (), entry_durations: *self.times };
         let stable = Stable { boots: self.boots - 1, election: () };
-        let mut lock = Coordinated::boot(self.group, &config, Some(stable), fx);
+        let mut lock = CoordinatedLock::boot(self.group, &config, Some(stable), fx);
         lock.suspected = self.suspected.clone();
         match self.term {
             Some(term) if self.is_leader_trusted => {
@@ -248,7 +248,7 @@ impl<E: Election> NamedLocks<E> {
     }
 }
 
-impl Coordinated<ExternalElection> {
+impl CoordinatedLock<ExternalElection> {
     /// Sends the request of this process to the new leader, which may not know this lock. Does
     /// nothing if the process does not wait for the critical section, or is itself the leader.
     fn request_again(&mut self, fx: &mut impl Effects<Self>) {
@@ -267,7 +267,7 @@ impl Coordinated<ExternalElection> {
 fn lock_effects<'a, E: Election>(
     name: &'a LockName,
     fx: &'a mut impl Effects<NamedLocks<E>>,
-) -> impl Effects<Coordinated<ExternalElection>> + 'a {
+) -> impl Effects<CoordinatedLock<ExternalElection>> + 'a {
     fx.child_effects(
         |inner| Message::Lock(Tagged { key: name.clone(), inner }),
         |inner| Timer::Lock(Tagged { key: name.clone(), inner }),
@@ -282,7 +282,7 @@ fn lock_effects<'a, E: Election>(
 
 impl<E: Election + Algorithm> Algorithm for NamedLocks<E> {
     fn card(config: &Self::Config, size: u32) -> Card {
-        let mut card = Coordinated::<E>::card(config, size);
+        let mut card = CoordinatedLock::<E>::card(config, size);
         card.name = format!("named:{}", card.name);
         card.title = format!("many locks by name, each: {}", card.title);
         card
@@ -317,5 +317,5 @@ impl Protocol for ExternalElection {
         match timer {}
     }
 
-    fn on_suspicion(&mut self, _: ProcessId, _: Verdict, _: &mut impl Effects<Self>) {}
+    fn on_suspicion(&mut self, _: ProcessId, _: PeerVerdict, _: &mut impl Effects<Self>) {}
 }

@@ -3,7 +3,7 @@
 use alloc::sync::Arc;
 use alloc::vec;
 
-use tenure_core::theory::Theory;
+use tenure_core::theory::ExpectedCosts;
 use tenure_core::{
     Algorithm, Card, ConfigurableTimeout, CrashModel, DetectorClass, MessageCost, Rank, Timing,
     ToleratedFaults,
@@ -26,7 +26,7 @@ impl Algorithm for Bully {
             },
             detection: DetectorClass::Perfect,
             messages: messages(config, n),
-            theory: Some(Theory::election(1)),
+            theory: Some(ExpectedCosts::election(1)),
             timeouts: vec![
                 ConfigurableTimeout::new(
                     ANSWER_TIMEOUT_NAME,

@@ -29,7 +29,7 @@ pub struct Config {
 impl Config {
     /// Returns a configuration in which the rank of each process is its id. The timeouts suit a
     /// group of `size` processes whose messages take at most `delay` ticks, without clock drift.
-    pub fn plain(size: u32, delay: u64) -> Self {
+    pub fn with_defaults(size: u32, delay: u64) -> Self {
         let answer = 2 * delay + delay / 2;
         Config {
             ranks: (1..=size).map(Rank::from_id).collect(),
@@ -56,7 +56,7 @@ pub(super) const COORDINATOR_TIMEOUT_NAME: &str = "coordinator";
 impl FromParameters for Config {
     fn from_parameters(parameters: &Parameters) -> Result<Self, CatalogueError> {
         let Parameters { size, delay, .. } = *parameters;
-        let plain = Config::plain(size, delay);
+        let plain = Config::with_defaults(size, delay);
         let (ranks, variants) = (parameters.ranks.clone(), parameters.variants()?);
         let answer = parameters.timeout_or(ANSWER_TIMEOUT_NAME, plain.answer_timeout);
         // The waiting process may have the fastest clock, and the awaited one the slowest.

@@ -12,10 +12,10 @@ use tenure_core::{
 use super::config::{
     ACCEPT_TIMEOUT_NAME, CHECK_TIMEOUT_NAME, MERGE_TIMEOUT_NAME, READY_TIMEOUT_NAME,
 };
-use super::{Config, Invitation, VariantId};
+use super::{Config, InvitationElection, VariantId};
 use crate::Variants;
 
-impl Algorithm for Invitation {
+impl Algorithm for InvitationElection {
     fn card(config: &Config, size: u32) -> Card {
         let others = u64::from(size) - 1;
         Card {

@@ -42,7 +42,7 @@ pub struct Config {
 impl Config {
     /// Returns a configuration in which the rank of each process is its id. The timeouts suit a
     /// group of `size` processes whose messages take at most `delay` ticks, without clock drift.
-    pub fn plain(size: u32, delay: u64) -> Self {
+    pub fn with_defaults(size: u32, delay: u64) -> Self {
         Config::timed(size, delay, |ticks| ticks)
     }
 

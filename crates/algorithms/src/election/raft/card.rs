@@ -3,19 +3,19 @@
 use alloc::vec;
 
 use tenure_core::{
-    Algorithm, Card, ConfigurableTimeout, CrashModel, MessageCost, Property, Strategy, Timing,
-    ToleratedFaults,
+    Algorithm, AlgorithmClass, Card, ConfigurableTimeout, CrashModel, MessageCost, Property,
+    Timing, ToleratedFaults,
 };
 
 use super::config::{
     ELECTION_DESCRIPTION, ELECTION_TIMEOUT_NAME, HEARTBEAT_DESCRIPTION, HEARTBEAT_TIMEOUT_NAME,
     LEASE_TIMEOUT_NAME,
 };
-use super::{Config, Raft, VariantId};
+use super::{Config, RaftElection, VariantId};
 use crate::Variants;
 use crate::drift;
 
-impl Algorithm for Raft {
+impl Algorithm for RaftElection {
     fn card(config: &Config, size: u32) -> Card {
         let Config {
             election_timeout: election,
@@ -25,7 +25,7 @@ impl Algorithm for Raft {
         } = *config;
         let n = u64::from(size);
         Card {
-            strategy: Strategy::Quorum,
+            strategy: AlgorithmClass::Quorum,
             timing: Timing::Partial,
             faults: ToleratedFaults {
                 loss: true,

@@ -39,7 +39,7 @@ impl Config {
     /// at most `delay` ticks. The election timeout is a random time between 12 and 12 + 4 · `size`
     /// delays, so that two processes rarely time out together. A leader survives one unanswered
     /// heartbeat. Clocks may drift by 4 %.
-    pub fn plain(size: u32, delay: u64) -> Self {
+    pub fn with_defaults(size: u32, delay: u64) -> Self {
         let min = 12 * delay;
         Config {
             election_timeout: Delay { min, max: min + 4 * delay * u64::from(size) },
@@ -57,7 +57,7 @@ impl Config {
     /// clock drift: even on the fastest clock, it lasts longer than a lease plus a heartbeat
     /// interval on the slowest clock.
     pub(crate) fn without_variants(parameters: &Parameters) -> Self {
-        let plain = Config::plain(parameters.size, parameters.delay);
+        let plain = Config::with_defaults(parameters.size, parameters.delay);
         let heartbeat = parameters.timeout_or(HEARTBEAT_TIMEOUT_NAME, plain.heartbeat_interval);
         let lease = parameters.timeout_or(LEASE_TIMEOUT_NAME, plain.lease_duration);
         let min_election =

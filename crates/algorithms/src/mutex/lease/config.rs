@@ -5,7 +5,7 @@ use tenure_core::{Delay, ProcessId};
 use super::VariantId::{Impatient, NoMargin};
 use crate::Variants;
 use crate::catalogue_error::CatalogueError;
-use crate::mutex::ExpiringEntryDurations;
+use crate::mutex::LeaseDurations;
 use crate::parameters::{FromParameters, Parameters};
 use crate::variants::variant_ids;
 
@@ -15,7 +15,7 @@ pub struct Config {
     /// Process that grants the leases. It must be in the group.
     pub grantor: ProcessId,
     /// Durations of leases and grants, and the renewal interval.
-    pub durations: ExpiringEntryDurations,
+    pub durations: LeaseDurations,
     /// Variants that are switched on.
     pub variants: Variants<VariantId>,
 }
@@ -23,22 +23,21 @@ pub struct Config {
 impl Config {
     /// Returns a configuration in which the first process is the grantor. Messages take at most
     /// `delay` ticks.
-    pub fn plain(delay: u64) -> Self {
-        let (grantor, times) = (ProcessId(0), ExpiringEntryDurations::for_message_delay(delay));
+    pub fn with_defaults(delay: u64) -> Self {
+        let (grantor, times) = (ProcessId(0), LeaseDurations::for_message_delay(delay));
         Config { grantor, durations: times, variants: Variants::none() }
     }
 
     /// Returns the time for which a process considers itself inside the critical section, measured
     /// from its request.
     pub(super) fn lease_duration(&self) -> Delay {
-        let ExpiringEntryDurations { lease, reservation: expiry, .. } = self.durations;
+        let LeaseDurations { lease, reservation: expiry, .. } = self.durations;
         if self.variants.has(NoMargin) { expiry } else { lease }
     }
 
     /// Returns the time for which the grantor reserves the lock, measured from its grant.
     pub(super) fn grant_duration(&self) -> Delay {
-        let ExpiringEntryDurations { reservation: expiry, renewal_interval: renewal, .. } =
-            self.durations;
+        let LeaseDurations { reservation: expiry, renewal_interval: renewal, .. } = self.durations;
         if self.variants.has(Impatient) { renewal } else { expiry }
     }
 }
@@ -51,13 +50,9 @@ const MAX_LATE_ROUNDS: u64 = 1;
 impl FromParameters for Config {
     fn from_parameters(parameters: &Parameters) -> Result<Self, CatalogueError> {
         let (grantor, variants) = (parameters.coordinator, parameters.variants()?);
-        let times = ExpiringEntryDurations::from_parameters(parameters);
+        let times = LeaseDurations::from_parameters(parameters);
         let request_modulus = times.request_modulus.max(MAX_LATE_ROUNDS + 1);
-        Ok(Config {
-            grantor,
-            durations: ExpiringEntryDurations { request_modulus, ..times },
-            variants,
-        })
+        Ok(Config { grantor, durations: LeaseDurations { request_modulus, ..times }, variants })
     }
 }
 

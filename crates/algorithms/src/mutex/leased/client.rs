@@ -6,13 +6,13 @@ use tenure_core::{Delay, Effects, Fence, ProcessId, Protocol};
 use tenure_session::{LossReason, Session, SessionAction, Waiter, WaiterAction};
 
 use super::config::VariantId;
-use super::{Claim, ClaimTicket, LeasedLock, LockKind, Message, Timer};
-use crate::mutex::Ticket;
+use super::{Claim, ClaimTicket, LockPolicy, Message, SessionLock, Timer};
+use crate::mutex::RequestId;
 
-impl<L: LockKind> LeasedLock<L> {
-    pub(super) fn next_session_ticket(&self) -> Ticket {
-        let Ticket { boot, number } = self.ticket.session();
-        Ticket { boot, number: number + 1 }
+impl<L: LockPolicy> SessionLock<L> {
+    pub(super) fn next_session_ticket(&self) -> RequestId {
+        let RequestId { boot, number } = self.ticket.session();
+        RequestId { boot, number: number + 1 }
     }
 
     pub(super) fn start_session(&mut self, ticket: L::Ticket, fx: &mut impl Effects<Self>) {
@@ -34,7 +34,7 @@ impl<L: LockKind> LeasedLock<L> {
     }
 
     /// Returns the claim of this process if it belongs to this session, and `None` otherwise.
-    pub(super) fn claim_in_session(&mut self, session: Ticket) -> Option<&mut Claim<L>> {
+    pub(super) fn claim_in_session(&mut self, session: RequestId) -> Option<&mut Claim<L>> {
         self.claim.as_mut().filter(|_| session == self.ticket.session())
     }
 
@@ -119,7 +119,7 @@ impl<L: LockKind> LeasedLock<L> {
         let release = Message::Release { ticket, was_inside: inside };
         self.send(self.config.service_config().service, release, fx);
         if !inside && reason != LossReason::Closed {
-            let next = ticket.in_session(self.next_session_ticket());
+            let next = ticket.for_session(self.next_session_ticket());
             self.start_session(next, fx);
         }
     }
@@ -170,7 +170,7 @@ impl<L: LockKind> LeasedLock<L> {
         if self.has_variant(VariantId::DeadlineFromAnswer) && self.claim.is_some() {
             let after = Delay::ticks(self.config.service_config().session_durations.validity);
             if let Some(side) =
-                self.claim.as_ref().and_then(|claim| claim.session.confirmed_deadline_slot())
+                self.claim.as_ref().and_then(|claim| claim.session.confirmed_deadline_timer())
             {
                 fx.set_timer(Timer::Deadline(side), after);
             }

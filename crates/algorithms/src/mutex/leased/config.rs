@@ -43,7 +43,7 @@ impl Config {
     /// Returns a configuration in which the first process is the service and messages take at most
     /// `delay` ticks. A lease lasts `10 * delay` ticks. A client relies on its lease for only `9 *
     /// delay` ticks, so clocks may drift by 5 %. Clients send a renewal every `3 * delay` ticks.
-    pub fn plain(delay: u64) -> Self {
+    pub fn with_defaults(delay: u64) -> Self {
         Config {
             service: ProcessId(0),
             session_durations: SessionDurations {
@@ -96,7 +96,7 @@ impl Config {
 impl FromParameters for Config {
     fn from_parameters(parameters: &Parameters) -> Result<Self, CatalogueError> {
         let (service, variants) = (parameters.coordinator, parameters.variants()?);
-        let plain = Config::plain(parameters.delay);
+        let plain = Config::with_defaults(parameters.delay);
         Ok(Config {
             service,
             session_durations: times(parameters, plain.session_durations)?,

@@ -7,20 +7,20 @@ use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{Fence, ProcessId, Wire};
 use tenure_session::{Waiter, WaiterAction};
 use tenure_store::{
-    Enqueue, KeySpan, LockMode, RangeRead, SortOrder, SortTarget, Store, WatchFilter, claim_key,
+    AcquireLock, KeySpan, LockMode, RangeRead, SortOrder, SortTarget, Store, WatchFilter, claim_key,
 };
 
 use super::Config;
-use crate::mutex::Ticket;
+use crate::mutex::RequestId;
 
 const NAME: &[u8] = b"lock";
 
-/// Kind of a lock: the commands and events of its users, the keys of its queues, and the rule that
-/// decides for which earlier keys a claim waits.
+/// Policy of a lock: the commands and events of its users, the keys of its queues, and the rule
+/// that decides for which earlier keys a claim waits.
 ///
-/// The configuration of a lock selects its kind. Sessions, leases and the service are the same for
-/// all kinds.
-pub trait LockKind: Clone + Debug + Eq + Hash + Send + Sync + 'static {
+/// The configuration of a lock selects its policy. Sessions, leases and the service are the same
+/// for all policies.
+pub trait LockPolicy: Clone + Debug + Eq + Hash + Send + Sync + 'static {
     /// Command of the local user.
     type Command: Clone + Debug + Eq + Hash + Send + Sync + 'static;
     /// Event for the local user.
@@ -30,12 +30,10 @@ pub trait LockKind: Clone + Debug + Eq + Hash + Send + Sync + 'static {
     /// Keys that block a claim. Before the claim can hold the lock, all these keys must be deleted.
     type Blockers: Blockers;
     /// Number of deletions of blocking keys of which a waiting claim was notified. Only a variant
-    /// with a known mistake counts them. The type is `()` for a kind of lock without such a
-    /// variant.
+    /// with a known mistake counts them. The type is `()` for a policy without such a variant.
     type NotifiedDeletionCount: Copy + Debug + Default + Eq + Hash + Send + Sync + 'static;
 
-    /// Returns the configuration of the service and of the sessions, which all kinds of locks
-    /// share.
+    /// Returns the configuration of the service and of the sessions, which all policies share.
     fn service_config(&self) -> &Config;
 
     /// Returns the ticket of the first claim that `command` makes in a new session. `session` is
@@ -43,7 +41,7 @@ pub trait LockKind: Clone + Debug + Eq + Hash + Send + Sync + 'static {
     fn ticket_of_first_claim(
         &self,
         command: &Self::Command,
-        session: Ticket,
+        session: RequestId,
     ) -> Option<Self::Ticket>;
 
     /// Returns the ticket of the claim that the process `at` must make after its claim `ticket` is
@@ -60,7 +58,7 @@ pub trait LockKind: Clone + Debug + Eq + Hash + Send + Sync + 'static {
 
     /// Returns the store command that appends the key of the claim `ticket` to its queue. `at` is
     /// the process that makes the claim, and `lease` the lease to which the key is attached.
-    fn enqueue_command(&self, at: ProcessId, ticket: &Self::Ticket, lease: u64) -> Enqueue;
+    fn acquire_command(&self, at: ProcessId, ticket: &Self::Ticket, lease: u64) -> AcquireLock;
 
     /// Returns the keys in the queue for which the claim waits, or `None` if the claim waits for no
     /// key. `claim` consists of the process, the ticket and the ID of the lease. Only keys that
@@ -76,11 +74,11 @@ pub trait LockKind: Clone + Debug + Eq + Hash + Send + Sync + 'static {
     /// Returns true if one of the keys was deleted at revision `from` or later, or if the store no
     /// longer has the history since `from`. The revision 0 means the present: only future deletions
     /// count, so the result is false.
-    fn has_deleted(&self, store: &Store, blockers: &Self::Blockers, from: u64) -> bool;
+    fn is_any_deleted_since(&self, store: &Store, blockers: &Self::Blockers, from: u64) -> bool;
 
     /// Returns true if the claim `waiting` gets the lock when the claim `released` ends. The caller
     /// ensures that `released` is the only claim for which `waiting` waits.
-    fn takes_over(
+    fn acquires_on_release(
         &self,
         waiting: (ProcessId, &Self::Ticket),
         released: (ProcessId, &Self::Ticket),
@@ -102,15 +100,15 @@ pub trait LockKind: Clone + Debug + Eq + Hash + Send + Sync + 'static {
 
 /// Identifier of a claim. It contains the ticket of the session of the claim.
 pub trait ClaimTicket:
-    From<Ticket> + Copy + Debug + Ord + Hash + Wire + Send + Sync + 'static
+    From<RequestId> + Copy + Debug + Ord + Hash + Wire + Send + Sync + 'static
 {
     /// Returns the ticket of the session.
-    fn session(&self) -> Ticket;
+    fn session(&self) -> RequestId;
 
     /// Converts the ticket of a request to a ticket of the session `session`. The result is the
     /// ticket of the first claim of the request in that session.
     #[must_use]
-    fn in_session(self, session: Ticket) -> Self;
+    fn for_session(self, session: RequestId) -> Self;
 }
 
 /// Non-empty set of keys. A claim waits until these keys are deleted. Each key is identified by the
@@ -123,12 +121,12 @@ pub trait Blockers: Clone + Debug + Eq + Hash + Wire + Send + Sync + 'static {
     fn only(&self) -> Option<u64>;
 }
 
-impl ClaimTicket for Ticket {
-    fn session(&self) -> Ticket {
+impl ClaimTicket for RequestId {
+    fn session(&self) -> RequestId {
         *self
     }
 
-    fn in_session(self, session: Ticket) -> Self {
+    fn for_session(self, session: RequestId) -> Self {
         session
     }
 }
@@ -146,10 +144,10 @@ impl Blockers for u64 {
 }
 
 /// The mutex. Each claim waits only for the nearest earlier key in the queue.
-impl LockKind for Config {
+impl LockPolicy for Config {
     type Command = Command;
     type Event = Event;
-    type Ticket = Ticket;
+    type Ticket = RequestId;
     type Blockers = u64;
     type NotifiedDeletionCount = ();
 
@@ -157,15 +155,15 @@ impl LockKind for Config {
         self
     }
 
-    fn ticket_of_first_claim(&self, command: &Command, session: Ticket) -> Option<Ticket> {
+    fn ticket_of_first_claim(&self, command: &Command, session: RequestId) -> Option<RequestId> {
         (*command == Command::Enter).then_some(session)
     }
 
-    fn ticket_of_next_claim(&self, _: ProcessId, _: &Ticket) -> Option<Ticket> {
+    fn ticket_of_next_claim(&self, _: ProcessId, _: &RequestId) -> Option<RequestId> {
         None
     }
 
-    fn entered_event(&self, _: &Ticket, fence: Fence) -> Event {
+    fn entered_event(&self, _: &RequestId, fence: Fence) -> Event {
         Event::Entered { fence }
     }
 
@@ -173,14 +171,14 @@ impl LockKind for Config {
         Event::Exited
     }
 
-    fn enqueue_command(&self, _: ProcessId, _: &Ticket, lease: u64) -> Enqueue {
-        Enqueue { name: NAME.into(), lease, mode: LockMode::Exclusive, value: b"".into() }
+    fn acquire_command(&self, _: ProcessId, _: &RequestId, lease: u64) -> AcquireLock {
+        AcquireLock { name: NAME.into(), lease, mode: LockMode::Exclusive, value: b"".into() }
     }
 
     fn blockers(
         &self,
         store: &Store,
-        _: (ProcessId, &Ticket, u64),
+        _: (ProcessId, &RequestId, u64),
         revision: u64,
         at: u64,
     ) -> Option<u64> {
@@ -189,7 +187,7 @@ impl LockKind for Config {
         found.kvs.first().map(|kv| kv.lease)
     }
 
-    fn has_deleted(&self, store: &Store, blocker: &u64, from: u64) -> bool {
+    fn is_any_deleted_since(&self, store: &Store, blocker: &u64, from: u64) -> bool {
         let key = claim_key(NAME, *blocker, LockMode::Exclusive);
         let watch =
             WatchFilter { span: KeySpan::single(key), no_put: true, ..WatchFilter::default() };
@@ -197,7 +195,7 @@ impl LockKind for Config {
         past.is_err() || past.is_ok_and(|past| !past.events.is_empty())
     }
 
-    fn takes_over(&self, _: (ProcessId, &Ticket), _: (ProcessId, &Ticket)) -> bool {
+    fn acquires_on_release(&self, _: (ProcessId, &RequestId), _: (ProcessId, &RequestId)) -> bool {
         true
     }
 }
@@ -215,6 +213,6 @@ pub(crate) fn older_keys_query(
         order: SortOrder::Descend,
         target: SortTarget::Create,
         max_create_revision: before_revision.checked_sub(1).filter(|most| *most > 0)?,
-        ..RangeRead::of(KeySpan::prefix([name, b"/"].concat()))
+        ..RangeRead::at_current_revision(KeySpan::prefix([name, b"/"].concat()))
     })
 }

@@ -1,6 +1,6 @@
 //! Messages between clients and the service.
 
-use tenure_core::{Label, Labelled, Layer};
+use tenure_core::{Labelled, Layer, MessageLabel};
 
 /// Messages between processes. `T` is the identifier of a claim, and `K` the set of keys for which
 /// a claim waits.
@@ -109,7 +109,7 @@ pub enum Message<T, K> {
 }
 
 impl<T, K> Labelled for Message<T, K> {
-    fn label(&self) -> Label {
+    fn label(&self) -> MessageLabel {
         let kind = match self {
             Message::Open { .. } => "open",
             Message::Renew { .. } => "renew",
@@ -122,6 +122,6 @@ impl<T, K> Labelled for Message<T, K> {
             Message::Release { .. } => "release",
             Message::Released { .. } => "released",
         };
-        Label { layer: Layer::Mutex, kind }
+        MessageLabel { layer: Layer::Mutex, kind }
     }
 }

@@ -2,9 +2,9 @@
 //! Each other variant breaks a rule on which the correctness of the lock depends.
 
 use super::config::{LEASE_PARTS, VariantId};
-use super::{LeasedLock, LockKind};
+use super::{LockPolicy, SessionLock};
 
-impl<L: LockKind> LeasedLock<L> {
+impl<L: LockPolicy> SessionLock<L> {
     /// Returns true if a waiting client notices that its session has ended.
     pub(super) fn notices_session_end(&self) -> bool {
         !self.has_variant(VariantId::GrantToDeadSession)

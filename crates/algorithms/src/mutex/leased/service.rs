@@ -9,19 +9,19 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use tenure_core::{Effects, ProcessId};
-use tenure_session::{CheckpointInterval, LeaseProposal, Lessor, RenewalOutcome};
+use tenure_session::{CheckpointPolicy, LeaseProposal, Lessor, RenewalOutcome};
 use tenure_store::{
-    Command, Enqueue, EventKind, KeySpan, LeaseChange, LeaseCheckpoint, LeaseExpiry, LogPosition,
-    RangeRead, Store, StoreLimits, claim_key,
+    AcquireLock, Command, EventKind, ExpiredLease, KeySpan, LeaseChange, LeaseCheckpoint,
+    LogPosition, RangeRead, Store, StoreLimits, claim_key,
 };
 
 use super::config::LEASE_PARTS;
-use super::{Blockers, ClaimTicket, LeasedLock, LockKind, Message, Timer};
-use crate::mutex::Ticket;
+use super::{Blockers, ClaimTicket, LockPolicy, Message, SessionLock, Timer};
+use crate::mutex::RequestId;
 
 /// State of the service: its store, and the volatile state of its present leader.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct LockService<L: LockKind> {
+pub(super) struct LockService<L: LockPolicy> {
     pub(super) store: Store,
     /// Term of the present leader, modulo
     /// [`Config::renewal_modulus`](super::Config::renewal_modulus).
@@ -58,17 +58,17 @@ pub(super) fn empty_store() -> Store {
 /// Returns the ID of a session's lease. The decimal digits of the ID show the process, the start of
 /// the process and the number of the session. IDs repeat after 100,000 sessions of one start, and
 /// after 1,000 starts.
-pub(super) fn lease_id_of(process: ProcessId, ticket: Ticket) -> u64 {
+pub(super) fn lease_id_of(process: ProcessId, ticket: RequestId) -> u64 {
     let (boot, number) = (ticket.boot % 1_000, ticket.number % 100_000);
-    u64::from(process.number()) * 100_000_000 + boot * 100_000 + number
+    u64::from(process.display_number()) * 100_000_000 + boot * 100_000 + number
 }
 
-impl<L: LockKind> LockService<L> {
+impl<L: LockPolicy> LockService<L> {
     pub(super) fn new(store: Store, term: u64) -> Self {
         LockService {
             store,
             term,
-            lessor: Lessor::new(CheckpointInterval::TENTHS),
+            lessor: Lessor::new(CheckpointPolicy::TENTHS),
             ends: BTreeMap::new(),
             watches: BTreeMap::new(),
             has_former_leader: false,
@@ -97,19 +97,17 @@ impl<L: LockKind> LockService<L> {
         at: u64,
     ) -> (Option<u64>, Option<L::Blockers>) {
         let lease = lease_id_of(from, ticket.session());
-        let Enqueue { name, mode, .. } = kind.enqueue_command(from, ticket, lease);
-        let key = claim_key(&name, lease, mode);
-        let found = self
-            .store
-            .range(&RangeRead { revision: at, ..RangeRead::of(KeySpan::single(key)) })
-            .ok();
+        let AcquireLock { name, mode, .. } = kind.acquire_command(from, ticket, lease);
+        let key = KeySpan::single(claim_key(&name, lease, mode));
+        let read = RangeRead { revision: at, ..RangeRead::at_current_revision(key) };
+        let found = self.store.range(&read).ok();
         let own = found.and_then(|found| found.kvs.first().map(|kv| kv.create_revision));
         let claim = (from, ticket, lease);
         (own, own.and_then(|own| kind.blockers(&self.store, claim, own, at)))
     }
 }
 
-impl<L: LockKind> LeasedLock<L> {
+impl<L: LockPolicy> SessionLock<L> {
     /// Starts the countdowns of all leases when the term of a new leader begins. Each lease expires
     /// after the remaining time that the log records for it. Also starts the timer of the next
     /// change of the leader.
@@ -261,8 +259,8 @@ impl<L: LockKind> LeasedLock<L> {
         let lease = lease_id_of(from, ticket.session());
         let is_alive = self.service.as_ref().is_some_and(|it| it.store.lease(lease).is_some());
         if is_alive && at == 0 {
-            let enqueue = self.config.enqueue_command(from, &ticket, lease);
-            self.commit(Command::Enqueue(enqueue), fx);
+            let enqueue = self.config.acquire_command(from, &ticket, lease);
+            self.commit(Command::AcquireLock(enqueue), fx);
         }
         let honours = self.notices_session_end();
         let Some(service) = &self.service else { return };
@@ -286,7 +284,7 @@ impl<L: LockKind> LeasedLock<L> {
         fx: &mut impl Effects<Self>,
     ) {
         let Some(service) = &mut self.service else { return };
-        if self.config.has_deleted(&service.store, &key, revision) {
+        if self.config.is_any_deleted_since(&service.store, &key, revision) {
             let revision = service.store.revision();
             return self.send(from, Message::Deleted { ticket, key, revision }, fx);
         }
@@ -335,7 +333,7 @@ impl<L: LockKind> LeasedLock<L> {
         let is_next = |process: ProcessId, waiting: &L::Ticket| {
             let blockers = service.place(kind, process, waiting, at).1;
             blockers.and_then(|keys| keys.only()) == Some(lease)
-                && kind.takes_over((process, waiting), (from, &ticket))
+                && kind.acquires_on_release((process, waiting), (from, &ticket))
         };
         let waiting = service.watches.iter().filter(|(_, keys)| keys.only() == Some(lease));
         let waiting = waiting.filter(|((process, ticket), _)| is_next(*process, ticket));
@@ -390,7 +388,7 @@ impl<L: LockKind> LeasedLock<L> {
         let term = service.term;
         let end = match renewal_index {
             Some(renewal_index) => {
-                Command::Expire { term, leases: [LeaseExpiry { lease, renewal_index }].into() }
+                Command::Expire { term, leases: [ExpiredLease { lease, renewal_index }].into() }
             }
             None => Command::Revoke { lease },
         };

@@ -2,9 +2,11 @@
 
 use std::num::NonZeroU64;
 
-use tenure_algorithms::agreement::RaftLog;
-use tenure_algorithms::agreement::raft_log::{Config, EntryId, Message, Piece, Timer, VariantId};
-use tenure_core::service::log::{Command, Event, Members, Payload, Reason};
+use tenure_algorithms::agreement::RaftReplica;
+use tenure_algorithms::agreement::raft_log::{
+    Config, EntryId, Message, SnapshotChunk, Timer, VariantId,
+};
+use tenure_core::service::log::{Command, DeclineReason, Event, Members, Payload};
 use tenure_core::{ChannelOrder, ProcessSet};
 use tenure_trace::{SplitMix64, TestCluster};
 
@@ -16,9 +18,10 @@ use crate::support::{fire_and_drain, lose_all, p, pass_all, restart};
 
 /// Returns a cluster of three processes that P1 leads. After the leader's first entry, three
 /// entries are committed, and P1 compacts its log. P3 has received none of the three entries.
-fn compacted(switches: &[VariantId], piece: usize) -> TestCluster<RaftLog> {
+fn compacted(switches: &[VariantId], piece: usize) -> TestCluster<RaftReplica> {
     let config = Config { trailing_entries: 0, snapshot_piece_bytes: piece, ..config(3, switches) };
-    let mut cluster = TestCluster::<RaftLog>::uniform(3, ChannelOrder::Reordered, config);
+    let mut cluster =
+        TestCluster::<RaftReplica>::with_same_config(3, ChannelOrder::Reordered, config);
     fire_and_drain(&mut cluster, 1, Timer::Election);
     for ticket in 1..=3 {
         append(&mut cluster, 1, ticket);
@@ -39,7 +42,7 @@ fn compacted(switches: &[VariantId], piece: usize) -> TestCluster<RaftLog> {
 /// still due at index 12.
 #[test]
 fn snapshot_requests_are_staggered() {
-    let mut cluster = TestCluster::<RaftLog>::new(3, ChannelOrder::Reordered, |group| Config {
+    let mut cluster = TestCluster::<RaftReplica>::new(3, ChannelOrder::Reordered, |group| Config {
         snapshot_interval: NonZeroU64::new(6),
         snapshot_offset: 2 * u64::from(group.me().0),
         ..config(3, &[])
@@ -71,7 +74,7 @@ fn snapshot_replaces_committed_prefix() {
     let compact = |ticket, index| Command::Compact { ticket, index, state: Payload::from(7) };
     for (ticket, index) in [(10, 5), (11, 4), (12, 3)] {
         cluster.issue_command(p(1), compact(ticket, index));
-        assert_eq!(events(&mut cluster), [declined(1, ticket, Reason::NotThere)]);
+        assert_eq!(events(&mut cluster), [declined(1, ticket, DeclineReason::NotThere)]);
     }
     // The snapshot survives a crash, and the user receives the snapshot after the restart.
     restart(&mut cluster, 1);
@@ -135,8 +138,12 @@ fn snapshot_keeps_matching_entries() {
         give_log(&mut cluster, 3, &[1, 1, 1, 1, 1]);
         let members = Members::from_voters(ProcessSet::first_n(3));
         let (last, bytes) = (EntryId { index: 4, term: 1 }, Payload::new(*b"late"));
-        let piece = Box::new(Piece { last, members, offset: 0, bytes, size: 4 });
-        cluster.deliver_injected(p(1), p(3), Message::Piece { term: 1, round: 0, acked: 0, piece });
+        let piece = Box::new(SnapshotChunk { last, members, offset: 0, bytes, size: 4 });
+        cluster.inject_and_deliver(
+            p(1),
+            p(3),
+            Message::Piece { term: 1, round: 0, acked: 0, piece },
+        );
         let log = cluster.process(p(3)).expect("it is up").log();
         assert_eq!(log.last().index, kept, "{switches:?}");
     }
@@ -145,10 +152,11 @@ fn snapshot_keeps_matching_entries() {
     give_log(&mut cluster, 3, &[1, 1, 2, 2, 2]);
     let members = Members::from_voters(ProcessSet::first_n(3));
     let last = EntryId { index: 4, term: 3 };
-    let piece = Box::new(Piece { last, members, offset: 0, bytes: Payload::new(*b""), size: 0 });
-    cluster.deliver_injected(p(1), p(3), Message::Piece { term: 3, round: 0, acked: 0, piece });
+    let piece =
+        Box::new(SnapshotChunk { last, members, offset: 0, bytes: Payload::new(*b""), size: 0 });
+    cluster.inject_and_deliver(p(1), p(3), Message::Piece { term: 3, round: 0, acked: 0, piece });
     let log = cluster.process(p(3)).expect("it is up").log();
-    assert_eq!((log.base(), log.last()), (last, last));
+    assert_eq!((log.last_compacted(), log.last()), (last, last));
 }
 
 #[test]
@@ -157,7 +165,7 @@ fn ignores_late_entries_covered_by_snapshot() {
     restart(&mut cluster, 1);
     let prev = EntryId { index: 2, term: 1 };
     let entries = of_terms(&[1, 1, 2]);
-    cluster.deliver_injected(
+    cluster.inject_and_deliver(
         p(2),
         p(1),
         Message::Append { term: 2, prev, entries, commit: 0, round: 0, acked: 0 },

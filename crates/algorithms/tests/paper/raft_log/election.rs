@@ -1,6 +1,6 @@
 //! Pre-votes and elections: sections 3.4 and 9.6 of Ongaro's thesis.
 
-use tenure_algorithms::agreement::RaftLog;
+use tenure_algorithms::agreement::RaftReplica;
 use tenure_algorithms::agreement::raft_log::{Timer, VariantId};
 use tenure_core::service::log::Event;
 use tenure_core::{Algorithm, Protocol};
@@ -27,7 +27,7 @@ fn isolated_process_deposes_no_leader() {
 
 /// Delivers all messages after the loss of the leader, without firing a timer. Returns the events
 /// by which processes became leaders.
-fn next_leader_events(cluster: &mut TestCluster<RaftLog>, rng: u64) -> Vec<(u32, Event)> {
+fn next_leader_events(cluster: &mut TestCluster<RaftReplica>, rng: u64) -> Vec<(u32, Event)> {
     cluster.deliver_all(&mut SplitMix64(rng));
     let leads = |it: &(u32, Event)| matches!(it.1, Event::Leading { .. });
     events(cluster).into_iter().filter(leads).collect()
@@ -106,7 +106,7 @@ fn unelected_candidate_does_not_block_others() {
 const AHEAD: &[VariantId] = &[VariantId::Ahead, VariantId::NoPreVote];
 
 /// Returns the saved state with which P1 would restart.
-fn saved(cluster: &TestCluster<RaftLog>) -> <RaftLog as Protocol>::Stable {
+fn saved(cluster: &TestCluster<RaftReplica>) -> <RaftReplica as Protocol>::Stable {
     cluster.process(p(1)).expect("it is up").stable()
 }
 

@@ -1,7 +1,7 @@
 //! Processes that must no longer take part, because they were removed or because they lost
 //! acknowledged entries.
 
-use tenure_algorithms::agreement::RaftLog;
+use tenure_algorithms::agreement::RaftReplica;
 use tenure_algorithms::agreement::raft_log::{Timer, VariantId};
 use tenure_core::service::log::Event;
 use tenure_trace::{SplitMix64, TestCluster};
@@ -11,7 +11,7 @@ use super::{append, compact, events, heartbeat, led_by_p1};
 use crate::support::{fire_and_drain, lose_all, p, pass_all, restart};
 
 /// Delivers all messages between P1 and P2. Messages of P1 to process `other` are lost.
-fn exchange_losing(cluster: &mut TestCluster<RaftLog>, other: u32) {
+fn exchange_losing(cluster: &mut TestCluster<RaftReplica>, other: u32) {
     loop {
         lose_all(cluster, 1, other);
         let links = [(p(1), p(2)), (p(2), p(1))];
@@ -25,7 +25,7 @@ fn exchange_losing(cluster: &mut TestCluster<RaftLog>, other: u32) {
 
 /// Removes P3 from a group of three. All messages to P3 are lost, so it does not learn of its
 /// removal.
-fn remove_unnoticed(switches: &[VariantId]) -> TestCluster<RaftLog> {
+fn remove_unnoticed(switches: &[VariantId]) -> TestCluster<RaftReplica> {
     let mut cluster = newcomer(4, switches);
     change(&mut cluster, 1, "1,2");
     exchange_losing(&mut cluster, 3);

@@ -1,9 +1,9 @@
 //! Membership changes: D. Ongaro, *Consensus: bridging theory and practice*, Stanford 2014, chapter
 //! 4.
 
-use tenure_algorithms::agreement::RaftLog;
+use tenure_algorithms::agreement::RaftReplica;
 use tenure_algorithms::agreement::raft_log::{Config, EntryId, Message, Timer, VariantId};
-use tenure_core::service::log::{Command, Event, Members, Reason};
+use tenure_core::service::log::{Command, DeclineReason, Event, Members};
 use tenure_core::{ChannelOrder, ProcessSet};
 use tenure_trace::{SplitMix64, TestCluster};
 
@@ -12,22 +12,23 @@ use crate::support::{fire_and_drain, lose_all, p, pass_all, restart};
 
 /// Returns a cluster of `size` processes that P1 leads. All processes except the last one are
 /// members of the group.
-pub(super) fn newcomer(size: u32, switches: &[VariantId]) -> TestCluster<RaftLog> {
+pub(super) fn newcomer(size: u32, switches: &[VariantId]) -> TestCluster<RaftReplica> {
     let members = Some(Members::from_voters(ProcessSet::first_n(size - 1)));
     let config = Config { initial_members: members, trailing_entries: 0, ..config(size, switches) };
-    let mut cluster = TestCluster::<RaftLog>::uniform(size, ChannelOrder::Reordered, config);
+    let mut cluster =
+        TestCluster::<RaftReplica>::with_same_config(size, ChannelOrder::Reordered, config);
     fire_and_drain(&mut cluster, 1, Timer::Election);
     heartbeat(&mut cluster, 1);
     cluster.take_events();
     cluster
 }
 
-pub(super) fn change(cluster: &mut TestCluster<RaftLog>, at: u32, members: &str) {
+pub(super) fn change(cluster: &mut TestCluster<RaftReplica>, at: u32, members: &str) {
     let Members { voters, learners, .. } = Members::parse(members).expect("members");
     cluster.issue_command(p(at), Command::ChangeMembers { ticket: 50, voters, learners });
 }
 
-fn members(cluster: &TestCluster<RaftLog>, at: u32) -> String {
+fn members(cluster: &TestCluster<RaftReplica>, at: u32) -> String {
     cluster.process(p(at)).expect("it is up").members().to_string()
 }
 
@@ -59,7 +60,7 @@ fn joint_phase_needs_both_majorities() {
     // The members are P1 to P4 before the change, and P1, P2 and P5 after it.
     change(&mut cluster, 1, "1,2,5");
     assert_eq!(members(&cluster, 1), "P1,P2,P5 instead of P1,P2,P3,P4");
-    let commits_with = |cluster: &mut TestCluster<RaftLog>, voter| {
+    let commits_with = |cluster: &mut TestCluster<RaftReplica>, voter| {
         pass_all(cluster, &[(1, voter), (voter, 1)]);
         commit_index(cluster, 1) >= 2
     };
@@ -67,7 +68,7 @@ fn joint_phase_needs_both_majorities() {
     assert!(commits_with(&mut cluster, 3), "three of four");
     assert_eq!(members(&cluster, 1), "P1,P2,P5", "the next step follows at once");
     change(&mut cluster, 1, "1,2");
-    assert!(events(&mut cluster).contains(&declined(1, 50, Reason::Changing)));
+    assert!(events(&mut cluster).contains(&declined(1, 50, DeclineReason::Changing)));
 }
 
 #[test]
@@ -78,7 +79,7 @@ fn truncated_change_restores_previous_members() {
     assert_eq!(members(&cluster, 2), "P1,P2,P4 instead of P1,P2,P3");
     let entries = of_terms(&[2]);
     let prev = EntryId { index: 1, term: 1 };
-    cluster.deliver_injected(
+    cluster.inject_and_deliver(
         p(3),
         p(2),
         Message::Append { term: 2, prev, entries, commit: 0, round: 0, acked: 0 },
@@ -112,7 +113,7 @@ fn learner_has_the_log_without_a_vote() {
 /// of its term as soon as that entry is stored, although its learner is down and never responds.
 #[test]
 fn sole_voter_answers_reads_without_its_learner() {
-    fn answers(cluster: &mut TestCluster<RaftLog>) -> Vec<u64> {
+    fn answers(cluster: &mut TestCluster<RaftReplica>) -> Vec<u64> {
         let ticket = |(_, event)| match event {
             Event::Answered { ticket, .. } => Some(ticket),
             _ => None,
@@ -122,7 +123,8 @@ fn sole_voter_answers_reads_without_its_learner() {
     for changes_members in [false, true] {
         let initial_members = Members::parse("1/2");
         let config = Config { initial_members, ..config(2, &[VariantId::Ahead]) };
-        let mut cluster = TestCluster::<RaftLog>::uniform(2, ChannelOrder::Reordered, config);
+        let mut cluster =
+            TestCluster::<RaftReplica>::with_same_config(2, ChannelOrder::Reordered, config);
         cluster.crash(p(2));
         cluster.fire_timer(p(1), Timer::Election);
         for ticket in [1, 2, 3] {
@@ -178,7 +180,7 @@ fn change_is_abandoned_if_newcomer_lags() {
         heartbeat(&mut cluster, 1);
         cluster.fire_timer(p(1), Timer::Election);
     }
-    assert!(events(&mut cluster).contains(&declined(1, 50, Reason::NotCaughtUp)));
+    assert!(events(&mut cluster).contains(&declined(1, 50, DeclineReason::NotCaughtUp)));
     assert_eq!(members(&cluster, 1), "P1,P2,P3");
 }
 
@@ -187,7 +189,7 @@ fn declines_invalid_members() {
     let mut cluster = newcomer(4, &[]);
     for wrong in ["", "1,9", "1,2/2"] {
         change(&mut cluster, 1, wrong);
-        assert_eq!(events(&mut cluster), [declined(1, 50, Reason::NoGroup)]);
+        assert_eq!(events(&mut cluster), [declined(1, 50, DeclineReason::NoGroup)]);
     }
 }
 
@@ -250,9 +252,9 @@ fn check_convergence(seed: u64, switches: &[VariantId]) {
     let log = |at: u32| cluster.process(p(at)).expect("it is up").log();
     let voters = cluster.process(p(leader)).expect("it is up").members().voters.clone();
     for voter in &voters {
-        let log_of_voter = log(voter.number());
+        let log_of_voter = log(voter.display_number());
         assert_eq!(log_of_voter.last(), log(leader).last(), "{voter}, seed {seed}");
-        let base = log_of_voter.base().index.max(log(leader).base().index);
+        let base = log_of_voter.last_compacted().index.max(log(leader).last_compacted().index);
         for index in base..=log(leader).last().index {
             assert_eq!(log_of_voter.entry_id(index), log(leader).entry_id(index), "seed {seed}");
         }
@@ -261,12 +263,12 @@ fn check_convergence(seed: u64, switches: &[VariantId]) {
     assert!(!events.iter().any(|it| matches!(it, (_, Event::Forgotten { .. }))), "seed {seed}");
 }
 
-pub(super) fn leads(cluster: &TestCluster<RaftLog>, at: u32) -> bool {
+pub(super) fn leads(cluster: &TestCluster<RaftReplica>, at: u32) -> bool {
     cluster.armed_timers().contains(&(p(at), Timer::Heartbeat))
 }
 
 /// Lets one process after the other start an election, until one leads.
-fn settle(cluster: &mut TestCluster<RaftLog>, rng: &mut SplitMix64) {
+fn settle(cluster: &mut TestCluster<RaftReplica>, rng: &mut SplitMix64) {
     for round in 0..40 {
         cluster.deliver_all(rng);
         for at in 1..=5 {

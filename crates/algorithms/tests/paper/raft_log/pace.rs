@@ -2,7 +2,7 @@
 //! thesis, section 10.2.1). It also sends several entries together, and announces commits
 //! immediately.
 
-use tenure_algorithms::agreement::RaftLog;
+use tenure_algorithms::agreement::RaftReplica;
 use tenure_algorithms::agreement::raft_log::{EntryId, Message, Timer, VariantId};
 use tenure_core::Protocol;
 use tenure_core::service::log::Event;
@@ -44,9 +44,9 @@ fn an_announcement_is_not_answered() {
 #[test]
 fn announcement_commits_only_matching_entries() {
     let mut cluster = led_by_p1(3, &[VariantId::Announcing]);
-    let announce = |cluster: &mut TestCluster<RaftLog>, term, index, of| {
+    let announce = |cluster: &mut TestCluster<RaftReplica>, term, index, of| {
         let last = EntryId { index, term: of };
-        cluster.deliver_injected(p(1), p(2), Message::Committed { term, last });
+        cluster.inject_and_deliver(p(1), p(2), Message::Committed { term, last });
         commit_index(cluster, 2)
     };
     assert_eq!(announce(&mut cluster, 1, 2, 1), 1, "it lacks that entry");
@@ -89,7 +89,7 @@ fn crash_loses_only_unpersisted_entries() {
     // If the leader steps down before the crash, it saves the entry.
     let mut cluster = led_by_p1(3, &[VariantId::Ahead]);
     append(&mut cluster, 1, 1);
-    cluster.deliver_injected(p(2), p(1), Message::Overtaken { term: 2 });
+    cluster.inject_and_deliver(p(2), p(1), Message::Overtaken { term: 2 });
     restart(&mut cluster, 1);
     assert_eq!(terms(&cluster, 1), [1; 2]);
 }
@@ -118,7 +118,7 @@ fn concurrent_proposals_share_one_message() {
 fn deposed_leader_keeps_unsent_entries() {
     let mut cluster = led_by_p1(3, &[VariantId::Together]);
     append(&mut cluster, 1, 1);
-    cluster.deliver_injected(p(2), p(1), Message::Overtaken { term: 2 });
+    cluster.inject_and_deliver(p(2), p(1), Message::Overtaken { term: 2 });
     assert!(!cluster.armed_timers().contains(&(p(1), Timer::Send)));
     assert!(cluster.messages_on_link((p(1), p(2))).is_empty());
     assert_eq!(terms(&cluster, 1), [1; 2]);
@@ -164,7 +164,7 @@ fn heartbeats_keep_a_leader_with_slow_disks() {
     let answers = cluster.messages_on_link(back);
     let answer = answers.last().expect("it responds at once");
     assert!(matches!(answer, Message::HeartbeatResponse { .. }), "{answer:?}");
-    assert!(!RaftLog::must_wait_for_save(answer));
+    assert!(!RaftReplica::must_wait_for_save(answer));
     cluster.deliver_at(back, 0);
     cluster.take_events();
     cluster.fire_timer(p(1), Timer::Election);
@@ -179,7 +179,7 @@ fn heartbeats_keep_a_leader_with_slow_disks() {
 fn no_heartbeat_before_response_in_term() {
     let mut cluster = cluster(3, &[VariantId::Heartbeats]);
     cluster.fire_timer(p(1), Timer::Election);
-    let queued = |cluster: &TestCluster<RaftLog>| {
+    let queued = |cluster: &TestCluster<RaftReplica>| {
         let queue = cluster.messages_on_link((p(1), p(2)));
         queue.iter().filter(|it| matches!(it, Message::Heartbeat { .. })).count()
     };

@@ -1,6 +1,6 @@
 //! `tenure check byzantine-generals`: agreement among generals, some of whom lie.
 
-use tenure_check::{GeneralsConfig, Report};
+use tenure_check::{ByzantineGeneralsConfig, CheckReport};
 use tenure_core::Property;
 use tenure_core::byzantine::GeneralsCard;
 use tenure_instances::byzantine;
@@ -32,7 +32,7 @@ pub(super) fn search(
     options: &Options,
     card: &GeneralsCard,
     shows_progress: bool,
-) -> Result<Report, Failure> {
+) -> Result<CheckReport, Failure> {
     let support = |supported: &mut Options| {
         supported.liars = options.liars;
         supported.group.beyond_assumptions = options.group.beyond_assumptions;
@@ -51,7 +51,7 @@ pub(super) fn search(
             card.name, card.least_generals
         )));
     }
-    let mut config = GeneralsConfig::new(card.name, size, liars);
+    let mut config = ByzantineGeneralsConfig::new(card.name, size, liars);
     config.properties = properties_to_check(options, &PROPERTIES, &PROPERTIES)?;
     config.limits = options.limits();
     config.stop_flag = Some(interrupt::flag());

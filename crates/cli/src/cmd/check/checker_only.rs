@@ -1,7 +1,7 @@
 //! `tenure check` of algorithms that only the checker runs: locks in shared memory, and algorithms
 //! for Byzantine generals.
 
-use tenure_check::Report;
+use tenure_check::CheckReport;
 
 use super::options::Options;
 use super::{byzantine, replay_command, shared_memory};
@@ -14,7 +14,7 @@ use tenure_core::Property;
 pub(super) fn search_and_save_counterexample(
     options: &Options,
     shows_progress: bool,
-) -> Option<Result<Report, Failure>> {
+) -> Option<Result<CheckReport, Failure>> {
     let report = match (shared_memory::card(options), byzantine::card(options)) {
         (Some(card), _) => shared_memory::search(options, &card, shows_progress),
         (None, Some(card)) => byzantine::search(options, &card, shows_progress),
@@ -76,7 +76,7 @@ pub(super) fn properties_to_check(
 
 /// Writes the shortest counterexample to the file that `--trace` names. Does nothing if there is no
 /// counterexample or the option is not given.
-fn save_counterexample(options: &Options, report: &Report) -> Result<(), Failure> {
+fn save_counterexample(options: &Options, report: &CheckReport) -> Result<(), Failure> {
     let (Some(path), Some(found)) = (&options.trace, report.shortest_counterexample()) else {
         return Ok(());
     };

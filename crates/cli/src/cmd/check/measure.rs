@@ -5,7 +5,9 @@ use std::path::Path;
 
 use serde::Serialize;
 use serde_json::{Value as Json, json};
-use tenure_check::{Measure, MeasureConfig, MeasureReport, RequestLimit, RequestLimits, RunEnd};
+use tenure_check::{
+    FinalStateKind, Measure, MeasureConfig, MeasureReport, RequestLimit, RequestLimits,
+};
 use tenure_core::{Card, CostUnit, MessageCost, Service};
 
 use super::CheckPlan;
@@ -75,7 +77,7 @@ fn measured(plan: &CheckPlan<'_>) -> Result<Measured, Failure> {
         }
         let mut config = build_check_config(options, card, parameters.size);
         config.search.on_progress = progress_observer(true);
-        let report = algorithm.measure(&config, measure).map_err(super::search_failure)?;
+        let report = algorithm.measure_costs(&config, measure).map_err(super::search_failure)?;
         let bound = BoundComparison::of(plan, &report);
         measured.push((report, bound));
     }
@@ -253,10 +255,10 @@ impl BoundComparison {
         let minimum = minimum.flatten();
         let exact_minimum = report.exact_minimum().is_some();
         let mut lower = BoundVerdict::of_lower_bound(least * unit_count, minimum, exact_minimum);
-        // With `RunEnd::Served`, the search counts messages only until all users are served, and
-        // more messages may follow. A run with fewer messages than `least` therefore does not
-        // contradict the bound.
-        if report.minimum_run_end == Some(RunEnd::Served) && lower.is_exceeded() {
+        // With `FinalStateKind::Served`, the search counts messages only until all users are
+        // served, and more messages may follow. A run with fewer messages than `least` therefore
+        // does not contradict the bound.
+        if report.minimum_run_end == Some(FinalStateKind::Served) && lower.is_exceeded() {
             lower = BoundVerdict::Unknown(least * unit_count);
         }
         let most = most.map(|most| most.saturating_mul(unit_count));

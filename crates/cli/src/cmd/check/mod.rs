@@ -11,8 +11,8 @@ mod swarm;
 
 use serde_json::Value;
 use tenure_algorithms::catalogue::Parameters;
-use tenure_check::{CheckError, Judgement, MAX_PROCESSES, ReachedLimit, Report};
-use tenure_core::{Card, Property, RequiredInput, Service, TICKS_PER_UNIT, Timing, Topology};
+use tenure_check::{CheckError, CheckReport, Judgement, MAX_PROCESSES, StopReason};
+use tenure_core::{Card, Property, RequiredInput, Service, TICKS_PER_TIME_UNIT, Timing, Topology};
 use tenure_trace::{EdgeList, Header};
 
 use self::config::{build_check_config, progress_observer};
@@ -51,7 +51,7 @@ pub(crate) fn run(options: Options) -> Result<Status, Failure> {
 
 fn print_report(
     options: &Options,
-    report: &Report,
+    report: &CheckReport,
     hints: impl FnOnce() -> Result<String, Failure>,
 ) -> Result<Status, Failure> {
     if options.trace.is_some() && report.shortest_counterexample().is_none() {
@@ -92,7 +92,7 @@ pub(crate) fn run_to_json(options: &Options) -> Result<Value, Failure> {
     serde_json::to_value(report).map_err(Failure::environment)
 }
 
-pub(crate) fn search_without_progress_line(options: &Options) -> Result<Report, Failure> {
+pub(crate) fn search_without_progress_line(options: &Options) -> Result<CheckReport, Failure> {
     match checker_only::search_and_save_counterexample(options, false) {
         Some(report) => report,
         None => CheckPlan::of(options)?.search(false),
@@ -117,7 +117,7 @@ impl<'a> CheckPlan<'a> {
         // latency is at least one unit.
         let longest = options.latency.as_ref().map_or(1, |latency| (*latency.end()).max(1));
         let [latency, step] =
-            [longest, *options.step.end()].map(|units| u64::from(units) * TICKS_PER_UNIT);
+            [longest, *options.step.end()].map(|units| u64::from(units) * TICKS_PER_TIME_UNIT);
         // With modulus 1, all heartbeats have the same number, and so have all renewals. This
         // bounds the state space. In a check, no such message arrives so late that its receiver
         // takes it for a later one.
@@ -128,7 +128,7 @@ impl<'a> CheckPlan<'a> {
         Ok(CheckPlan { options, parameters, card })
     }
 
-    fn search(&self, shows_progress: bool) -> Result<Report, Failure> {
+    fn search(&self, shows_progress: bool) -> Result<CheckReport, Failure> {
         let CheckPlan { options, parameters, card } = self;
         options.group.check_timeout_names(card)?;
         let properties = options.properties_to_check(card)?;
@@ -148,7 +148,7 @@ impl<'a> CheckPlan<'a> {
         let CheckPlan { options, parameters, card } = self;
         let network = card.graph.as_deref().or(parameters.graph.as_deref());
         header.options = options.group.trace_header_words()?;
-        header.most_inside = card.most_inside();
+        header.max_inside = card.max_inside();
         header.fenced = card.is_fenced();
         header.ranks = Some(parameters.ranks.to_vec());
         header.graph = network.map(EdgeList::from);
@@ -158,7 +158,7 @@ impl<'a> CheckPlan<'a> {
 
     /// Writes the shortest counterexample to the file that `--trace` names. Does nothing if there
     /// is no counterexample or the option is not given.
-    fn save_counterexample(&self, report: &Report) -> Result<(), Failure> {
+    fn save_counterexample(&self, report: &CheckReport) -> Result<(), Failure> {
         let CheckPlan { options, card, .. } = self;
         let (Some(path), Some(found)) = (&options.trace, report.shortest_counterexample()) else {
             return Ok(());
@@ -176,7 +176,7 @@ impl<'a> CheckPlan<'a> {
         found.save(path).map_err(Failure::environment)
     }
 
-    fn unused_options(&self, report: &Report) -> Vec<&'static str> {
+    fn unused_options(&self, report: &CheckReport) -> Vec<&'static str> {
         let CheckPlan { options, card, .. } = self;
         let group = &options.group;
         let elects = card.service == Service::Election || card.service.is_agreement();
@@ -266,7 +266,7 @@ fn search_failure(error: CheckError) -> Failure {
 /// one more process multiplies the number of states by the same ratio. The result is only a lower
 /// bound, because the true ratio grows with each process. The hint is also empty if the check of
 /// the smaller group does not reach all states, for example because of an interrupt.
-fn larger_group_hint(options: &Options, report: &Report) -> Result<String, Failure> {
+fn larger_group_hint(options: &Options, report: &CheckReport) -> Result<String, Failure> {
     if report.judgement() != Judgement::Holds {
         return Ok(String::new());
     }
@@ -300,13 +300,13 @@ fn larger_group_hint(options: &Options, report: &Report) -> Result<String, Failu
     ))
 }
 
-fn limit_hint(options: &Options, report: &Report) -> String {
+fn limit_hint(options: &Options, report: &CheckReport) -> String {
     let raise_limit = match report.reached_limit {
         None => return String::new(),
-        Some(ReachedLimit::States) => "raise --max-states",
-        Some(ReachedLimit::Memory) => "raise --max-memory",
-        Some(ReachedLimit::Time) => "raise --max-time, or use --max-time none",
-        Some(ReachedLimit::Stopped) => "",
+        Some(StopReason::States) => "raise --max-states",
+        Some(StopReason::Memory) => "raise --max-memory",
+        Some(StopReason::Time) => "raise --max-time, or use --max-time none",
+        Some(StopReason::Stopped) => "",
     };
     let mut smaller = Vec::new();
     let mut less = |option: &str, now: u64, least: u64| {

@@ -11,7 +11,7 @@ use clap::{Arg, Args, ValueEnum};
 use tenure_check::{CheckLimits, Fairness, MeasureConfig, RequestLimit, RequestLimits, SaveTiming};
 use tenure_core::{Card, Property, RequiredInput, Service, Timing};
 use tenure_sim::{EntriesPerProcess as Numbers, ProcessList, parse_drift_to_ppm};
-use tenure_trace::Action;
+use tenure_trace::ScriptAction;
 
 use super::swarm::SwarmOptions;
 use super::{measure, stabilization};
@@ -41,9 +41,12 @@ Examples:
 /// incomplete, with the progress so far. Exit status 1: a property is violated; 3: one is
 /// incomplete and none is violated.
 ///
-/// Checks the properties of --property and expressions: --never, --always, --eventually,
-/// --leads-to. Without both, checks those that the card promises, except order, bounded-bypass and
-/// a cost that differs between runs. These need more states, and are checked only on request.
+/// Checks the properties of --property, and the expressions of --never, --always, --eventually and
+/// --leads-to. If none of these options is given, checks the properties that the card promises. For
+/// an algorithm with messages, order and bounded-bypass are checked only on request, because they
+/// need more states. By default, cost and topology are checked only if no option permits faults or
+/// waives assumptions. The cost is then checked only for a lock with a fixed number of messages per
+/// entry.
 ///
 /// Liveness (deadlock-freedom, starvation-freedom, progress, --eventually, --leads-to) is checked
 /// under weak fairness, unless --fairness selects another one: a delivery, a timer, an exit from
@@ -105,8 +108,7 @@ pub(crate) struct Options {
     /// Maximum number of messages between applications
     #[arg(long, value_name = "K", default_value_t = 0, help_heading = "Workload")]
     pub(crate) app_messages: u32,
-    /// Properties to check [default: those that the card promises, except order, bounded-bypass and
-    /// a varying cost]
+    /// Properties to check [default: most promises of the card; --help states the exceptions]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     #[arg(value_parser = parser_with_bound(supported_properties()))]
     #[arg(help_heading = "Properties and output")]
@@ -202,13 +204,13 @@ fn supported_properties() -> impl Iterator<Item = Property> {
 
 const LOCK_AND_ELECTION_PROPERTIES: [Property; 20] = [
     Property::MutualExclusion,
-    Property::AtMost(1),
+    Property::KExclusion(1),
     Property::LocalMutualExclusion,
     Property::DeadlockFreedom,
     Property::StarvationFreedom,
     Property::Progress,
     Property::Fencing,
-    Property::Order,
+    Property::FirstComeFirstServed,
     Property::OrderWithMessages,
     Property::Bypass(None),
     Property::Agreement,
@@ -281,7 +283,7 @@ pub(crate) enum FullLinkOption {
 
 /// Steps of the algorithm that are performed before the search begins.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct PrefixSteps(pub(crate) Vec<Action>);
+pub(crate) struct PrefixSteps(pub(crate) Vec<ScriptAction>);
 
 fn steps(text: &str) -> Result<PrefixSteps, String> {
     let spaced = text.replace(':', " ");
@@ -383,14 +385,15 @@ impl Options {
             // Promises that need bounded clock drift are checked only with synchronous timing. With
             // other timing, a timer fires at any time.
             let timing = self.group.timing().unwrap_or(card.timing);
-            let promised = card.all_promises((timing >= Timing::Synchronous).then_some(self.drift));
+            let promised =
+                card.promises_under_drift((timing >= Timing::Synchronous).then_some(self.drift));
             let own = tenure_instances::custom_properties(card.service);
             return Ok(promised.filter(by_default).chain(own).collect());
         }
         let expected = || format!("`tenure list {}` lists its properties", card.name);
         let (cost, topology) = (self.cost_obstacle(card), self.topology_obstacle(card));
         check_requested_properties(&self.property, card, expected, cost, topology)?;
-        Ok(self.property.iter().map(|property| card.resolve_k(*property)).collect())
+        Ok(self.property.iter().map(|property| card.resolve_max_inside(*property)).collect())
     }
 
     /// Returns true if the options permit faults or contain `--beyond-assumptions`.

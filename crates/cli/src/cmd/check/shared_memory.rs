@@ -1,6 +1,6 @@
 //! `tenure check` of a lock in shared memory.
 
-use tenure_check::{Report, RequestLimit, RequestLimits, SharedMemoryConfig};
+use tenure_check::{CheckReport, RequestLimit, RequestLimits, SharedMemoryLockConfig};
 use tenure_core::Property;
 use tenure_core::shared_memory::SharedMemoryCard;
 use tenure_instances::shared_memory;
@@ -17,7 +17,7 @@ const PROPERTIES: [Property; 5] = [
     Property::MutualExclusion,
     Property::DeadlockFreedom,
     Property::StarvationFreedom,
-    Property::Order,
+    Property::FirstComeFirstServed,
     Property::Bypass(None),
 ];
 
@@ -39,13 +39,13 @@ pub(super) fn search(
     options: &Options,
     card: &SharedMemoryCard,
     shows_progress: bool,
-) -> Result<Report, Failure> {
+) -> Result<CheckReport, Failure> {
     let mut config = config(options, card)?;
     config.on_progress = progress_observer(shows_progress);
     shared_memory::check_shared_memory_lock(&config, &options.group.variant).map_err(Failure::usage)
 }
 
-fn config(options: &Options, card: &SharedMemoryCard) -> Result<SharedMemoryConfig, Failure> {
+fn config(options: &Options, card: &SharedMemoryCard) -> Result<SharedMemoryLockConfig, Failure> {
     let support = |supported: &mut Options| {
         supported.group.entries.clone_from(&options.group.entries);
         supported.fairness = options.fairness;
@@ -70,7 +70,7 @@ fn config(options: &Options, card: &SharedMemoryCard) -> Result<SharedMemoryConf
             card.name
         )));
     }
-    let mut config = SharedMemoryConfig::new(card.name, size, judged);
+    let mut config = SharedMemoryLockConfig::new(card.name, size, judged);
     if options.group.entries.is_some() {
         config.entries = match options.entry_limits(size) {
             RequestLimits::Same(each) => vec![each; size as usize],

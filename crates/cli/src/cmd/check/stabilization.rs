@@ -37,7 +37,7 @@ pub(crate) enum InitialStatesOption {
 pub(super) fn is_stabilization_check(options: &Options) -> bool {
     let is_machines = NAMES.contains(&&*options.algorithm);
     options.from.is_some()
-        || is_machines && tenure_instances::names().all(|it| it != options.algorithm)
+        || is_machines && tenure_instances::algorithm_names().all(|it| it != options.algorithm)
 }
 
 pub(super) fn run(options: &Options) -> Result<Status, Failure> {

@@ -4,7 +4,7 @@
 use std::str::FromStr;
 
 use clap::Args;
-use tenure_check::SwarmConfig;
+use tenure_check::SwarmMemberConfig;
 use tenure_core::Property;
 
 use crate::cmd::failure::Failure;
@@ -61,15 +61,18 @@ impl SwarmOptions {
     ///
     /// Returns a usage failure if the properties contain bounded-bypass without a bound. Its check
     /// measures the greatest bypass, and therefore needs all states.
-    pub(super) fn config(&self, properties: &[Property]) -> Result<Option<SwarmConfig>, Failure> {
+    pub(super) fn config(
+        &self,
+        properties: &[Property],
+    ) -> Result<Option<SwarmMemberConfig>, Failure> {
         let Some(Member { number, of }) = self.swarm else { return Ok(None) };
         if properties.contains(&Property::Bypass(None)) {
             let message = "--property bounded-bypass needs all states: with --swarm, give a bound, \
                            such as --property bounded-bypass=2";
             return Err(Failure::usage(message));
         }
-        let default = SwarmConfig::for_member(number, of);
-        Ok(Some(SwarmConfig {
+        let default = SwarmMemberConfig::for_member(number, of);
+        Ok(Some(SwarmMemberConfig {
             table_bytes: self.memory.unwrap_or(default.table_bytes),
             depth_max: self.depth.unwrap_or(default.depth_max),
             ..default

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use serde::Serialize;
 use tenure_algorithms::catalogue::Parameters;
-use tenure_check::{Counterexample, Judgement, Report};
+use tenure_check::{CheckReport, Counterexample, Judgement};
 use tenure_core::{Card, DetectorClass, Property, Service, Timing};
 
 use super::ComparedService;
@@ -242,7 +242,7 @@ fn cell(kind: ComparedService, name: &'static str, fault: &Fault) -> Result<Cell
 /// Returns the [`Card`] of an algorithm in a group of three processes. `None` if there is no such
 /// algorithm.
 fn card(name: &str) -> Option<Card> {
-    tenure_instances::card(name, &Parameters::plain(3)).ok()
+    tenure_instances::card(name, &Parameters::with_defaults(3)).ok()
 }
 
 /// Returns the option that limits the messages in each link in a search with the options `words`.
@@ -296,7 +296,7 @@ fn check_cell(words: &str, bound: &str) -> Result<Cell, Failure> {
     let check = Some(format!("tenure check {words} --beyond-assumptions"));
     let length = property
         .and_then(|property| report.counterexample(property.name()))
-        .map(Counterexample::length);
+        .map(Counterexample::step_count);
     let broken = match verdict {
         FaultOutcome::Blocked => !may_block(words),
         FaultOutcome::Unsafe => true,
@@ -320,7 +320,7 @@ fn may_block(words: &str) -> bool {
 /// needs: the group has two processes, and one of them may crash.
 fn loses_majority(words: &str) -> bool {
     let with_majority = |name: &str| {
-        let card = tenure_instances::card(name, &Parameters::plain(2));
+        let card = tenure_instances::card(name, &Parameters::with_defaults(2));
         card.is_ok_and(|card| card.faults.majority)
     };
     let one_of_two = words.contains(" -n 2 ") && words.contains(" --crash ");
@@ -341,10 +341,10 @@ fn is_tolerated(words: &str) -> Result<bool, Failure> {
 
 /// Returns the worst verdict on the properties of a report. If this verdict is a violation, also
 /// returns the first property that is violated in this way.
-fn verdict(report: &Report) -> (FaultOutcome, Option<Property>) {
+fn verdict(report: &CheckReport) -> (FaultOutcome, Option<Property>) {
     let violated = report.properties.iter().filter(|(_, found)| *found == Judgement::Violated);
     let (waits, harms): (Vec<_>, Vec<_>) =
-        violated.map(|(name, _)| *name).partition(|name| name.is_liveness());
+        violated.map(|(name, _)| *name).partition(|name| name.requires_fair_schedule());
     match (harms.into_iter().next(), waits.into_iter().next(), report.judgement()) {
         (Some(name), _, _) => (FaultOutcome::Unsafe, Some(name)),
         (None, Some(name), _) => (FaultOutcome::Blocked, Some(name)),

@@ -207,7 +207,7 @@ fn unused_options(options: &Options) -> Result<Vec<&'static str>, Failure> {
 fn row_card(row: &str) -> Result<Card, Failure> {
     let (name, variants) = split_variants(row);
     let variants = variants.map(str::to_owned).collect();
-    let parameters = Parameters { variants, ..Parameters::plain(3) };
+    let parameters = Parameters { variants, ..Parameters::with_defaults(3) };
     tenure_instances::card(name, &parameters).map_err(Failure::usage)
 }
 
@@ -305,7 +305,7 @@ fn plain_names(options: &Options) -> Result<Vec<&'static str>, Failure> {
 
 /// Returns the service of an algorithm; `None` if there is no such algorithm.
 fn service_of(name: &str) -> Option<ComparedService> {
-    let service = tenure_instances::card(name, &Parameters::plain(3)).ok()?.service;
+    let service = tenure_instances::card(name, &Parameters::with_defaults(3)).ok()?.service;
     Some(match service {
         Service::Mutex | Service::MutexAndElection => ComparedService::Mutex,
         Service::Election => ComparedService::Election,

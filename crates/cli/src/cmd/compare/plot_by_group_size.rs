@@ -43,7 +43,7 @@ pub(super) fn plot_over_group_sizes(
     let (mut messages, mut delays) = (Vec::new(), Vec::new());
     for name in names {
         let plain = split_variants(name).0;
-        let card = tenure_instances::card(plain, &Parameters::plain(DEFAULT_GROUP_SIZE));
+        let card = tenure_instances::card(plain, &Parameters::with_defaults(DEFAULT_GROUP_SIZE));
         let family = card.as_ref().map_or("", plot::algorithm_family);
         let (mut sent, mut delayed) =
             (AlgorithmCurves::new(name, family), AlgorithmCurves::new(name, family));
@@ -68,7 +68,7 @@ pub(super) fn plot_over_group_sizes(
             }
             sent.add_measured(*size, outcome.messages.mean());
             sent.add_predicted(*size, theory(&plan));
-            if let Some(delay) = outcome.summary.figure(figure).map(Moments::mean) {
+            if let Some(delay) = outcome.summary.measurement(figure).map(Moments::mean) {
                 delayed.add_measured(*size, delay);
             }
             delayed.add_predicted(*size, theory::expected_delay_range(&plan));

@@ -70,8 +70,8 @@ struct Theory {
     /// further processes wait.
     #[serde(skip)]
     conditional_synchronisation: Option<String>,
-    /// Formula of the theoretical duration of an agreement, from the proposals to the last
-    /// decision.
+    /// Formula of the theoretical delay of an agreement, as a number of messages sent one after the
+    /// other. The delay lasts from the common request of all processes until all know the result.
     #[serde(skip_serializing_if = "Option::is_none")]
     delay: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -97,7 +97,7 @@ impl ComparisonRow {
         let expected = theory::expected_messages(plan);
         let cost = &plan.card.messages;
         let summary = &outcome.summary;
-        let mean = |path| summary.figure(path).map(Moments::mean);
+        let mean = |path| summary.measurement(path).map(Moments::mean);
         let theory = Theory {
             formula: cost.formula,
             least: cost.least,
@@ -124,14 +124,14 @@ impl ComparisonRow {
         let figures = Figures {
             offers: agrees.then(|| plan.card.service.name()),
             messages: outcome.messages,
-            total: summary.figure("messages.total").copied().unwrap_or_default(),
-            received: summary.figure("messages.received").copied().unwrap_or_default(),
+            total: summary.measurement("messages.total").copied().unwrap_or_default(),
+            received: summary.measurement("messages.received").copied().unwrap_or_default(),
             outside: outcome.cost_deviation == CostDeviation::Undisturbed,
             theory,
             delays,
-            election_time: summary.figure("election_time").copied().unwrap_or_default(),
-            agreement_time: summary.figure("agreement_time").copied(),
-            bypass_max: summary.figure("bypass_max").map_or(0.0, Moments::max),
+            election_time: summary.measurement("election_time").copied().unwrap_or_default(),
+            agreement_time: summary.measurement("agreement_time").copied(),
+            bypass_max: summary.measurement("bypass_max").map_or(0.0, Moments::max),
             violated: violated(summary),
             broken: broken.collect(),
             replay: outcome.violations.iter().map(|it| it.replay.clone()).collect(),
@@ -315,7 +315,7 @@ impl Figures {
     /// users.
     fn out_of_order(&self) -> u64 {
         let runs = |property| self.violated.get(&property).copied().unwrap_or(0);
-        runs(Property::Order).max(runs(Property::OrderWithMessages))
+        runs(Property::FirstComeFirstServed).max(runs(Property::OrderWithMessages))
     }
 }
 

@@ -60,7 +60,10 @@ impl QuorumsOption {
             }
             QuorumsOption::Custom { quorums, .. } => {
                 let members = |set: &ProcessSet| {
-                    set.iter().map(|it| it.number().to_string()).collect::<Vec<_>>().join(",")
+                    set.iter()
+                        .map(|it| it.display_number().to_string())
+                        .collect::<Vec<_>>()
+                        .join(",")
                 };
                 quorums.listed_quorums().iter().map(members).collect::<Vec<_>>().join("/")
             }
@@ -83,7 +86,7 @@ impl FromStr for QuorumsOption {
             let sets = read(&read_text(Path::new(text))?);
             let sets = sets.map_err(|message| format!("{text}:{message}"))?;
             let members = sets.iter().flat_map(ProcessSet::iter);
-            let size = members.map(ProcessId::number).max().unwrap_or(0);
+            let size = members.map(ProcessId::display_number).max().unwrap_or(0);
             QuorumSystem::from_quorums(size, &sets)
         } else {
             let names: Vec<&str> = QUORUM_KINDS.iter().map(|(name, _)| *name).collect();

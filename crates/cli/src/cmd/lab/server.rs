@@ -74,7 +74,7 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
         (Some(path), []) => {
             let trace = Trace::read(path).map_err(Failure::usage)?;
             warn_torn_or_empty(trace.torn.as_slice(), &[]);
-            Some(RunFactory.run_from_trace(&trace))
+            Some(RunFactory.spec_from_trace(&trace))
         }
         (None, []) => None,
         (None, words) => Some(run_from_words(words, WordsFrom::Terminal)),
@@ -96,7 +96,7 @@ async fn serve(own: &LabOptions, lab: Lab, session: Option<u64>) -> Result<Statu
     let server = Server::bind(bind, own.port.unwrap_or(0)).await.map_err(Failure::environment)?;
     let mut stop = TerminationSignals::new()?;
     let place = session.map_or(String::new(), |session| format!("#session={session}"));
-    print_unwrapped(&format!("{}{place}\n", server.url()))?;
+    print_unwrapped(&format!("{}{place}\n", server.url_with_token()))?;
     let stopped = async move { stop.next().await };
     lab.serve(server, stopped).await;
     Ok(Status::Success)

@@ -26,7 +26,7 @@ pub(super) fn compare_model_with_code(
     for size in 2..=largest_group {
         let variants = variant.into_iter().map(str::to_owned).collect();
         let parameters =
-            Parameters { variants, sequence_number_modulus: 1, ..Parameters::plain(size) };
+            Parameters { variants, sequence_number_modulus: 1, ..Parameters::with_defaults(size) };
         let algorithm = tenure_instances::algorithm(entry.name, &parameters);
         let algorithm = algorithm.map_err(Failure::usage)?;
         let card = tenure_instances::card(entry.name, &parameters).map_err(Failure::usage)?;
@@ -35,7 +35,9 @@ pub(super) fn compare_model_with_code(
         config.model.request_limits = RequestLimit::AtMost(1).into();
         config.bounds.term_max = Some(if size <= 2 { 2 } else { 1 });
         let mut comparer = ConformanceChecker::new(model, abstraction, size);
-        let walk = algorithm.walk(&config, MAX_STATES, &mut comparer).map_err(Failure::usage)?;
+        let walk = algorithm
+            .visit_reachable_states(&config, MAX_STATES, &mut comparer)
+            .map_err(Failure::usage)?;
         compared.push(comparer.finish(walk));
     }
     Ok(compared)

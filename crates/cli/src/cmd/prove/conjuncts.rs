@@ -4,7 +4,7 @@
 use std::fmt::Write;
 
 use serde_json::{Value, json};
-use tenure_prove::{ConjunctNecessity, ModelEntry, Solver, assess_conjuncts};
+use tenure_prove::{ConjunctRedundancy, ModelEntry, Solver, check_conjunct_redundancy};
 
 use super::EntryModel;
 use crate::cmd::failure::{Failure, Status};
@@ -13,7 +13,7 @@ use crate::cmd::failure::{Failure, Status};
 /// needs the conjunct.
 pub(super) struct InvariantAssessment {
     entry: &'static ModelEntry,
-    needs: Vec<(&'static str, ConjunctNecessity)>,
+    needs: Vec<(&'static str, ConjunctRedundancy)>,
 }
 
 /// Determines for each conjunct of the invariant of each model whether the proof needs it.
@@ -22,7 +22,8 @@ pub(super) fn assess_invariants(
     solver: &Solver,
 ) -> Result<Vec<InvariantAssessment>, Failure> {
     let decide = |entry: &&'static ModelEntry| {
-        let needs = assess_conjuncts(&entry.model(), solver).map_err(Failure::environment)?;
+        let needs =
+            check_conjunct_redundancy(&entry.model(), solver).map_err(Failure::environment)?;
         Ok(InvariantAssessment { entry, needs })
     };
     entries.iter().map(decide).collect()
@@ -34,15 +35,16 @@ pub(super) fn text(assessments: &[InvariantAssessment]) -> String {
         let _ = writeln!(text, "{}: {}", entry.name, entry.property);
         for (conjunct, need) in needs {
             let reason = match need {
-                ConjunctNecessity::Needed(Some(found)) => {
-                    let action = found.action.as_ref().map(|it| it.title()).unwrap_or_default();
+                ConjunctRedundancy::Needed(Some(found)) => {
+                    let action =
+                        found.action.as_ref().map(|it| it.display_name()).unwrap_or_default();
                     format!("needed: without it, {action} violates {}", found.conjunct)
                 }
-                ConjunctNecessity::Needed(None) => "needed".to_owned(),
-                ConjunctNecessity::Redundant => {
+                ConjunctRedundancy::Needed(None) => "needed".to_owned(),
+                ConjunctRedundancy::Redundant => {
                     "redundant: the others are inductive without it".to_owned()
                 }
-                ConjunctNecessity::Undecided => "undecided".to_owned(),
+                ConjunctRedundancy::Undecided => "undecided".to_owned(),
             };
             let _ = writeln!(text, "  {conjunct:<26} {reason}");
         }
@@ -52,10 +54,10 @@ pub(super) fn text(assessments: &[InvariantAssessment]) -> String {
 
 pub(super) fn to_json(assessments: &[InvariantAssessment]) -> Value {
     let row = |InvariantAssessment { entry, needs }: &InvariantAssessment| {
-        let conjunct = |(name, need): &(&'static str, ConjunctNecessity)| {
+        let conjunct = |(name, need): &(&'static str, ConjunctRedundancy)| {
             let found = match need {
-                ConjunctNecessity::Needed(found) => found.as_ref().map(|found| found.to_json()),
-                ConjunctNecessity::Redundant | ConjunctNecessity::Undecided => None,
+                ConjunctRedundancy::Needed(found) => found.as_ref().map(|found| found.to_json()),
+                ConjunctRedundancy::Redundant | ConjunctRedundancy::Undecided => None,
             };
             json!({ "conjunct": name, "need": need.name(), "counterexample": found })
         };
@@ -72,7 +74,7 @@ pub(super) fn to_json(assessments: &[InvariantAssessment]) -> Value {
 /// conjunct. Otherwise, returns incomplete.
 pub(super) fn status(assessments: &[InvariantAssessment]) -> Status {
     let mut needs = assessments.iter().flat_map(|it| &it.needs);
-    match needs.any(|(_, need)| matches!(need, ConjunctNecessity::Undecided)) {
+    match needs.any(|(_, need)| matches!(need, ConjunctRedundancy::Undecided)) {
         true => Status::Incomplete,
         false => Status::Success,
     }

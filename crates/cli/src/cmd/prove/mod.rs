@@ -182,7 +182,8 @@ fn compared_variant(
 ) -> Result<Vec<EntryModel>, Failure> {
     let unknown = || unknown_variant(variant, entries);
     let name = entries.first().ok_or_else(unknown)?.name;
-    let card = tenure_instances::card(name, &Parameters::plain(2)).map_err(Failure::usage)?;
+    let card =
+        tenure_instances::card(name, &Parameters::with_defaults(2)).map_err(Failure::usage)?;
     let compared = entries.iter().filter(|entry| entry.abstraction.is_some());
     let models: Vec<_> = compared.map(|entry| (*entry, entry.model())).collect();
     match card.variants.iter().any(|it| it.name == variant) && !models.is_empty() {

@@ -2,8 +2,8 @@
 //! and the time of accesses to the resource.
 
 use serde::Serialize;
-use tenure_core::{Card, Layer, ProcessId, Service, Strategy};
-use tenure_trace::{ProcessCondition, ProcessStates, Record, RecordKind, StateChange};
+use tenure_core::{AlgorithmClass, Card, Layer, ProcessId, Service};
+use tenure_trace::{ProcessCondition, ProcessStateChange, ProcessStates, Record, RecordKind};
 
 /// Coordinator of a lock algorithm: the process that grants the lock to one process at a time. The
 /// coordinator needs no messages for its own entries.
@@ -23,8 +23,8 @@ impl CoordinatorKind {
     /// election is the leader. All other locks have no coordinator.
     pub(super) fn from_card(lock: &Card) -> Self {
         match (lock.strategy, lock.service) {
-            (Strategy::Centralised, _) => CoordinatorKind::Fixed(ProcessId(0)),
-            (Strategy::Composition, Service::MutexAndElection) => CoordinatorKind::Leader,
+            (AlgorithmClass::Centralised, _) => CoordinatorKind::Fixed(ProcessId(0)),
+            (AlgorithmClass::Composition, Service::MutexAndElection) => CoordinatorKind::Leader,
             _ => CoordinatorKind::None,
         }
     }
@@ -71,7 +71,7 @@ impl RunFigures {
         if self
             .process_states
             .apply_record(record)
-            .contains(&StateChange::ConditionBegins(ProcessCondition::Inside))
+            .contains(&ProcessStateChange::ConditionBegins(ProcessCondition::Inside))
         {
             self.non_coordinator_entries += u64::from(!self.coordinates(at, coordinator));
         }

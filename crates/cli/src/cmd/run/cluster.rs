@@ -8,10 +8,10 @@ use std::process::ExitStatus;
 use std::time::Duration;
 
 use tenure_core::ProcessId;
-use tenure_daemon::resource::BlockedReader;
+use tenure_daemon::resource::DelayedRead;
 use tenure_daemon::{
-    CONFIG_FORMAT_VERSION, ChannelConfig, Config, FailureDetectorConfig, NodeEvent, StoreConfig,
-    TraceConfig, WorkloadConfig, create_key_files, private_key_file, public_keys_file,
+    CONFIG_FORMAT_VERSION, ChannelConfig, Config, DataDirectoryConfig, FailureDetectorConfig,
+    NodeEvent, TraceConfig, WorkloadConfig, create_key_files, private_key_file, public_keys_file,
 };
 use tenure_runtime::ports::ReservedPorts;
 use tenure_trace::RecordKind;
@@ -43,7 +43,7 @@ pub(super) struct Cluster<'a> {
     /// Scheduled actions on the holder of the lock apply to this process. The process continues
     /// when this value is dropped. `None` if no action waits for a holder, or if no process has
     /// entered yet.
-    pub(super) blocked_holder: Option<BlockedReader>,
+    pub(super) blocked_holder: Option<DelayedRead>,
     trace: ParentTrace,
     messages: UnboundedSender<NodeOutputMessage>,
 }
@@ -239,7 +239,7 @@ impl<'a> Cluster<'a> {
     pub(super) fn leader(&self) -> Option<ProcessId> {
         let running = || self.nodes.iter().filter(|node| node.state == NodeState::Running);
         let (_, leader) = running().filter_map(|node| node.reported_leader).max()?;
-        running().map(|node| node.process).find(|process| process.number() == leader)
+        running().map(|node| node.process).find(|process| process.display_number() == leader)
     }
 
     /// Returns the processes that `target` denotes at present. Returns `None` if the target is not
@@ -355,7 +355,7 @@ impl<'a> Cluster<'a> {
             version: CONFIG_FORMAT_VERSION,
             cluster: tenure_daemon::ClusterConfig {
                 name: "tenure run".into(),
-                me: process.number(),
+                me: process.display_number(),
                 addresses,
                 listen: None,
                 private_key: Some(private_key_file(&self.workspace.keys_path(), process)),
@@ -370,7 +370,7 @@ impl<'a> Cluster<'a> {
                 duplicate: options.duplicate,
                 ..ChannelConfig::default()
             },
-            store: StoreConfig { directory: self.workspace.store_path(process) },
+            store: DataDirectoryConfig { directory: self.workspace.store_path(process) },
             trace: Some(TraceConfig {
                 file: self.workspace.trace_path(process),
                 clocks: false,

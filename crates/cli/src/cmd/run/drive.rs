@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use serde::Serialize;
 use tenure_core::ProcessId;
-use tenure_daemon::resource::{BlockedReader, CounterServer};
-use tenure_trace::{TraceSegments, TraceSource, Writer};
+use tenure_daemon::resource::{CounterServer, DelayedRead};
+use tenure_trace::{TraceProducer, TraceSegments, Writer};
 use tokio::sync::mpsc::{self, UnboundedReceiver};
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep_until};
@@ -71,7 +71,11 @@ impl PartitionRecord {
     /// and lasts `duration`. `side` contains the processes on one side.
     pub(super) fn new(at: Duration, duration: Duration, side: &[ProcessId]) -> Self {
         let [at, ms] = [at, duration].map(|it| it.as_secs_f64() * 1e3);
-        PartitionRecord { at: at.round(), ms, side: side.iter().map(|it| it.number()).collect() }
+        PartitionRecord {
+            at: at.round(),
+            ms,
+            side: side.iter().map(|it| it.display_number()).collect(),
+        }
     }
 }
 
@@ -112,7 +116,7 @@ pub(super) async fn run_nodes(
 /// Starts the resource, which is the server of the counter, with a trace of all accesses.
 async fn resource(plan: &NodeRunPlan, workspace: &Workspace) -> Result<CounterServer, Failure> {
     let (path, header) =
-        (workspace.resource_trace_path(), trace_header(plan, TraceSource::Resource));
+        (workspace.resource_trace_path(), trace_header(plan, TraceProducer::Resource));
     let trace = Writer::create(&path, &header).map_err(Failure::environment)?;
     let failed = Failure::cannot("start the resource server");
     let server = CounterServer::start(plan.size, Some(trace)).await.map_err(&failed)?;
@@ -136,7 +140,7 @@ struct Run<'a> {
     /// Resolves to the next process that reads the counter, which a process does after it has
     /// entered the critical section. `None` if no action or partition waits for the next holder of
     /// the lock.
-    awaited_holder: Option<oneshot::Receiver<BlockedReader>>,
+    awaited_holder: Option<oneshot::Receiver<DelayedRead>>,
     /// Suspended processes. Each has the time at which the run resumes it, as a duration since
     /// `start`.
     pauses: Vec<(Duration, ProcessId)>,
@@ -270,7 +274,7 @@ impl<'a> Run<'a> {
         let wanted = self.actions.iter().any(|it| it.at <= passed && of_holder(it))
             || pending.any(|it| it.from <= passed && it.side.contains(&FaultTarget::Inside));
         if wanted && self.awaited_holder.is_none() {
-            self.awaited_holder = Some(self.server.block_next_reader());
+            self.awaited_holder = Some(self.server.delay_next_read());
         }
     }
 
@@ -472,8 +476,8 @@ impl<'a> Run<'a> {
 /// `awaited_holder` to `None`. Returns `None` if the server dropped the request for this process.
 /// Never resolves if `awaited_holder` is `None`.
 async fn wait_holder(
-    awaited_holder: &mut Option<oneshot::Receiver<BlockedReader>>,
-) -> Option<BlockedReader> {
+    awaited_holder: &mut Option<oneshot::Receiver<DelayedRead>>,
+) -> Option<DelayedRead> {
     match awaited_holder {
         Some(wanted) => {
             let holder = wanted.await.ok();

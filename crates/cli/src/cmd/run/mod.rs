@@ -101,7 +101,7 @@ fn open_page(plan: &NodeRunPlan, workspace: &Workspace) -> Result<Option<LivePag
         own: None,
     };
     let source = PageEventSource::from_trace_files(workspace.trace_paths());
-    let page = LivePage::open(listen, None, about, source)
+    let page = LivePage::start(listen, None, about, source)
         .map_err(|error| Failure::usage(format!("--watch: {error}")))?;
     print_stderr_line(&format!("open {} to watch the run", page.url()));
     Ok(Some(page))

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use tenure_core::ProcessId;
 use tenure_trace::{
-    ClockUnit, CreateError, Header, Record, RecordKind, Service, Subject, TraceSource, WriteError,
-    Writer, unix_time_nanos,
+    ClockUnit, CreateError, Header, Record, RecordKind, RecordSubject, Service, TraceProducer,
+    WriteError, Writer, unix_time_nanos,
 };
 
 use super::plan::NodeRunPlan;
@@ -18,7 +18,7 @@ pub(super) struct ParentTrace(Writer);
 impl ParentTrace {
     pub(super) fn create(path: &Path, plan: &NodeRunPlan) -> Result<ParentTrace, CreateError> {
         let promises = plan.promises.iter().map(|promise| promise.name().to_string()).collect();
-        Writer::create(path, &Header { promises, ..trace_header(plan, TraceSource::Parent) })
+        Writer::create(path, &Header { promises, ..trace_header(plan, TraceProducer::Parent) })
             .map(ParentTrace)
     }
 
@@ -36,19 +36,19 @@ impl ParentTrace {
 
     /// Writes a change of the partitions of the network.
     pub(super) fn write_network_event(&mut self, kind: RecordKind) -> Result<(), WriteError> {
-        self.0.write(Record::new(unix_time_nanos(), Subject::Parent, kind))?;
+        self.0.write(Record::new(unix_time_nanos(), RecordSubject::Parent, kind))?;
         self.0.flush()
     }
 
     /// Writes the record that ends the trace. Later events, such as the shutdown of the nodes, are
     /// no faults.
     pub(super) fn write_end(&mut self) -> Result<(), WriteError> {
-        self.0.write(Record::new(unix_time_nanos(), Subject::Parent, RecordKind::End))?;
+        self.0.write(Record::new(unix_time_nanos(), RecordSubject::Parent, RecordKind::End))?;
         self.0.flush()
     }
 }
 
-pub(super) fn trace_header(plan: &NodeRunPlan, source: TraceSource) -> Header {
+pub(super) fn trace_header(plan: &NodeRunPlan, source: TraceProducer) -> Header {
     Header {
         clock: ClockUnit::Nanosecond,
         fenced: plan.uses_lock && plan.card.is_fenced(),

@@ -5,8 +5,8 @@ use std::num::NonZeroU64;
 use std::time::Duration;
 
 use tenure_algorithms::catalogue::{CatalogueError, Parameters};
-use tenure_core::{Card, CrashModel, ProcessId, Property, SystemModel, TICKS_PER_UNIT};
-use tenure_daemon::ServiceConfig;
+use tenure_core::{Card, CrashModel, ProcessId, Property, SystemModel, TICKS_PER_TIME_UNIT};
+use tenure_daemon::AlgorithmConfig;
 
 use super::analysis::CoordinatorKind;
 use super::options::Options;
@@ -48,7 +48,7 @@ pub(super) struct NodeRunPlan {
     pub(super) size: u32,
     /// Lock algorithm and election algorithm of the nodes, with their parameters. Not related to
     /// the option `--service`.
-    pub(super) algorithms: ServiceConfig,
+    pub(super) algorithms: AlgorithmConfig,
     /// Card of the protocol that a node runs, which consists of the lock and the election.
     pub(super) card: Card,
     pub(super) coordinator: CoordinatorKind,
@@ -79,7 +79,8 @@ impl NodeRunPlan {
         let (fifo, service) = service(&options);
         validate(&options, fifo)?;
         let card = card(options.size(), &service)?;
-        let lock = tenure_instances::card(&service.mutex, &Parameters::plain(options.size()));
+        let lock =
+            tenure_instances::card(&service.mutex, &Parameters::with_defaults(options.size()));
         let coordinator =
             lock.map_or(CoordinatorKind::None, |lock| CoordinatorKind::from_card(&lock));
         let duration = match (options.duration, options.entries) {
@@ -123,7 +124,7 @@ impl NodeRunPlan {
 /// If the user selects no lock, the lock is `coordinated:ELECTION`, with the selected election. If
 /// the user selects no election, the election is the one in the name of the lock, such as `bully`
 /// in `coordinated:bully`. A lock whose name contains no election uses the default election.
-fn service(options: &Options) -> (bool, ServiceConfig) {
+fn service(options: &Options) -> (bool, AlgorithmConfig) {
     const DEFAULT_ELECTION: &str = "bully";
     let election = options.election.as_deref();
     let Some(mutex) = options.mutex.as_deref() else {
@@ -139,11 +140,11 @@ fn service(options: &Options) -> (bool, ServiceConfig) {
     (fifo, service_of(options, mutex.to_string(), election))
 }
 
-fn service_of(options: &Options, mutex: String, election: String) -> ServiceConfig {
+fn service_of(options: &Options, mutex: String, election: String) -> AlgorithmConfig {
     let Options { variant, allow_mistakes, quorums, tree, topology, .. } = options.clone();
     // Ignores an invalid topology, which `validate` reports.
     let graph = topology.and_then(|topology| topology.graph(options.size()).ok());
-    ServiceConfig {
+    AlgorithmConfig {
         mutex,
         election,
         variants: variant,
@@ -189,9 +190,10 @@ fn validate(options: &Options, fifo: bool) -> Result<(), Failure> {
     )
 }
 
-fn card(size: u32, service: &ServiceConfig) -> Result<Card, Failure> {
-    let ServiceConfig { mutex, election, .. } = service;
-    let parameters = service.algorithm_parameters(size, TICKS_PER_UNIT).map_err(Failure::usage)?;
+fn card(size: u32, service: &AlgorithmConfig) -> Result<Card, Failure> {
+    let AlgorithmConfig { mutex, election, .. } = service;
+    let parameters =
+        service.algorithm_parameters(size, TICKS_PER_TIME_UNIT).map_err(Failure::usage)?;
     let protocol = tenure_instances::service_protocol(service, &parameters);
     let protocol = protocol.map_err(|unknown| match unknown {
         CatalogueError::Algorithm { .. } => {
@@ -201,8 +203,8 @@ fn card(size: u32, service: &ServiceConfig) -> Result<Card, Failure> {
         other => Failure::usage(other),
     })?;
     let card = protocol.card(size);
-    service.ensure_mistakes_allowed(&card).map_err(Failure::usage)?;
-    if !card.all_promises(Some(0)).any(|promise| promise == Property::MutualExclusion) {
+    service.ensure_variants_allowed(&card).map_err(Failure::usage)?;
+    if !card.promises_under_drift(Some(0)).any(|promise| promise == Property::MutualExclusion) {
         return Err(Failure::usage(format!(
             "{mutex} does not promise mutual exclusion, which `tenure run` requires: use `tenure \
              simulate {mutex}`"
@@ -439,7 +441,7 @@ mod tests {
         let lock = "--mutex tolerant-ricart-agrawala --election raft";
         assert!(promises(lock).contains(&Property::Fencing));
         let paused = promises(&format!("{lock} --pause 4@1s..3s"));
-        for gone in [Property::Fencing, Property::MutualExclusion, Property::Order] {
+        for gone in [Property::Fencing, Property::MutualExclusion, Property::FirstComeFirstServed] {
             assert!(!paused.contains(&gone), "{gone}");
         }
         assert!(paused.contains(&Property::StarvationFreedom));
@@ -504,7 +506,8 @@ mod tests {
             ("--mutex central", "central", "bully"),
             ("--mutex fifo:coordinated:bully", "coordinated:bully", "bully"),
         ] {
-            let ServiceConfig { mutex: lock, election: found, .. } = plan(line).unwrap().algorithms;
+            let AlgorithmConfig { mutex: lock, election: found, .. } =
+                plan(line).unwrap().algorithms;
             assert_eq!((&*lock, &*found), (mutex, election), "{line}");
         }
     }

@@ -30,7 +30,7 @@ impl fmt::Display for FaultTarget {
         match self {
             FaultTarget::Leader => f.write_str("leader"),
             FaultTarget::Inside => f.write_str("inside"),
-            FaultTarget::Process(process) => write!(f, "{}", process.number()),
+            FaultTarget::Process(process) => write!(f, "{}", process.display_number()),
             FaultTarget::All => f.write_str("all"),
         }
     }

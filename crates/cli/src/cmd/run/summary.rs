@@ -208,7 +208,9 @@ impl NodeRunSummary {
 /// of a liveness property.
 fn violated(observations: &RunObservations, verification: &Verification) -> Vec<TraceViolation> {
     let mut violated: Vec<_> = verification.violations.clone();
-    violated.retain(|it| it.is_failure && !(observations.interrupted && it.property.is_liveness()));
+    violated.retain(|it| {
+        it.is_failure && !(observations.interrupted && it.property.requires_fair_schedule())
+    });
     if !observations.unfinished.is_empty() && !observations.interrupted {
         let names: Vec<_> = observations.unfinished.iter().map(ProcessId::to_string).collect();
         violated.retain(|it| it.property != Property::StarvationFreedom);
@@ -226,7 +228,7 @@ fn violated(observations: &RunObservations, verification: &Verification) -> Vec<
 /// machine that is too slow. Returns a note that describes the last removed violation and contains
 /// `late`, the longest delay of a probe. Returns `None` if no violation was removed.
 fn undecided(violated: &mut Vec<TraceViolation>, late: Duration) -> Option<String> {
-    let waits = |it: &mut TraceViolation| it.property.is_liveness();
+    let waits = |it: &mut TraceViolation| it.property.requires_fair_schedule();
     let description = violated.extract_if(.., waits).last()?.description;
     let late = late.as_millis();
     Some(format!("{description}, but the machine was late by up to {late} ms: undecided"))
@@ -247,7 +249,7 @@ fn verdicts(
 ) -> BTreeMap<Property, Judgement> {
     if undecided {
         for (property, judgement) in &mut verified {
-            if property.is_liveness() && *judgement == Judgement::Violated {
+            if property.requires_fair_schedule() && *judgement == Judgement::Violated {
                 *judgement = Judgement::Incomplete;
             }
         }

@@ -14,7 +14,7 @@ use crate::cmd::group::{is_same_config, names_where_true};
 /// Returns the options that do not change the configuration of the lock algorithm `lock`.
 pub(super) fn of_nodes(options: &Options, lock: &str) -> Vec<&'static str> {
     let variants = options.variant.clone();
-    let plain = Parameters { variants, ..Parameters::plain(7) };
+    let plain = Parameters { variants, ..Parameters::with_defaults(7) };
     let ignored = |other: Parameters| is_same_config(lock, &plain, &other);
     let (quorums, tree) = (Some(QuorumKind::Plane), TreeShape::Path);
     let graph = Some(Arc::new(Graph::line(7)));

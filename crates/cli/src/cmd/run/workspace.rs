@@ -69,20 +69,20 @@ impl Workspace {
     }
 
     pub(super) fn config_path(&self, process: ProcessId) -> PathBuf {
-        self.path.join(format!("p{}.toml", process.number()))
+        self.path.join(format!("p{}.toml", process.display_number()))
     }
 
     /// Returns the path of the directory with the durable state of a node.
     pub(super) fn store_path(&self, process: ProcessId) -> PathBuf {
-        self.path.join(format!("p{}", process.number()))
+        self.path.join(format!("p{}", process.display_number()))
     }
 
     pub(super) fn trace_path(&self, process: ProcessId) -> PathBuf {
-        self.path.join(format!("p{}.ndjson", process.number()))
+        self.path.join(format!("p{}.ndjson", process.display_number()))
     }
 
     pub(super) fn log_path(&self, process: ProcessId) -> PathBuf {
-        self.path.join(format!("p{}.log", process.number()))
+        self.path.join(format!("p{}.log", process.display_number()))
     }
 
     pub(super) fn resource_trace_path(&self) -> PathBuf {

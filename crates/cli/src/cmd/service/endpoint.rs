@@ -4,7 +4,7 @@ use std::env;
 use std::future::Future;
 
 use clap::Args;
-use tenure_client::{Admin, ClientError, Code, ConnectOptions};
+use tenure_client::{AdminClient, ClientError, Code, ConnectOptions};
 use tokio::runtime::Runtime;
 
 use super::certificates::CertificateFiles;
@@ -103,7 +103,7 @@ fn endpoints_from_environment() -> Option<Vec<String>> {
 /// Client of a service whose calls block the calling thread.
 #[derive(Debug)]
 pub(crate) struct BlockingClient {
-    pub(crate) admin: Admin,
+    pub(crate) admin: AdminClient,
     endpoints: Vec<String>,
     runtime: Runtime,
 }
@@ -115,7 +115,7 @@ impl BlockingClient {
     }
 
     fn new(endpoints: Vec<String>, access: ConnectOptions) -> Result<BlockingClient, Failure> {
-        let admin = Admin::new(&endpoints, access).map_err(request_failure)?;
+        let admin = AdminClient::new(&endpoints, access).map_err(request_failure)?;
         Ok(BlockingClient { admin, endpoints, runtime: machine::current_thread_runtime()? })
     }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
 use serde::{Serialize, Serializer};
-use tenure_client::{Admin, ClientError, Member, MemberStatus, PeerConnectionStatus};
+use tenure_client::{AdminClient, ClientError, Member, MemberStatus, PeerConnectionStatus};
 use tenure_daemon::format_rfc3339;
 use tenure_trace::escape_invisible;
 use tokio::task::JoinSet;
@@ -108,7 +108,7 @@ struct Responses {
 /// Returns an error if the list of members cannot be read from any member, or if the service
 /// rejects the request. A member that does not respond is no error.
 pub(super) async fn query_members(
-    admin: &Admin,
+    admin: &AdminClient,
     endpoints: &[String],
     changed_members: Option<Vec<Member>>,
 ) -> Result<MembershipReport, ClientError> {
@@ -142,7 +142,7 @@ impl Responses {
     /// Queries members in parallel, at the client URLs that they advertise. Also queries
     /// `endpoints`, because an endpoint may reach a member by another route. Adds the responses to
     /// `self`. Returns when all `members` have responded or all queries have ended.
-    async fn ask(&mut self, admin: &Admin, endpoints: &[String], members: &[Member]) {
+    async fn ask(&mut self, admin: &AdminClient, endpoints: &[String], members: &[Member]) {
         let mut asking = JoinSet::new();
         let mut ask = |of: Option<u64>, urls: Vec<String>| {
             let at = admin.with_endpoints(&urls);

@@ -366,7 +366,7 @@ async fn serve(config: &Config) -> Result<(), ServeError> {
         }
         notify_service_manager(notified, "STOPPING=1");
     };
-    server.run(stop).await
+    server.serve(stop).await
 }
 
 /// Reads the keys of the members again at each SIGHUP. Never resolves.

@@ -5,7 +5,7 @@ use opentelemetry::trace::TracerProvider;
 use opentelemetry_otlp::SpanExporter;
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::trace::SdkTracerProvider;
-use tenure_server::SPAN_TARGET;
+use tenure_server::REQUEST_SPAN_TARGET;
 use tracing::warn;
 use tracing_subscriber::Layer;
 use tracing_subscriber::filter::{LevelFilter, Targets};
@@ -54,7 +54,7 @@ impl SpanExport {
             .with_batch_exporter(exporter)
             .build();
         // The spans of the exporter's own requests are not exported.
-        let filter = Targets::new().with_target(SPAN_TARGET, LevelFilter::DEBUG);
+        let filter = Targets::new().with_target(REQUEST_SPAN_TARGET, LevelFilter::DEBUG);
         let tracer = provider.tracer("tenure");
         let spans = tracing_opentelemetry::layer().with_tracer(tracer).with_filter(filter);
         init_logging_with(level, format, Box::new(spans));

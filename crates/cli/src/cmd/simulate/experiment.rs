@@ -5,8 +5,8 @@ use std::ops::ControlFlow;
 
 use tenure_core::Property;
 use tenure_sim::{
-    CandidateResult, EndReason, Finding, Judgement, Moments, Report, RunControls, RunStatistics,
-    Settings, run_parallel, settings_without_option, shrink,
+    CandidateResult, EndReason, Finding, Judgement, Moments, RunControls, RunReport, RunStatistics,
+    Settings, inexpressible_settings, run_parallel, shrink,
 };
 
 use super::plan::{SimulationPlan, TraceFile};
@@ -17,7 +17,7 @@ use crate::cmd::progress_bar::{ProgressBar, progress_line};
 
 pub(crate) struct SimulationOutcome {
     /// Report of the run with the first seed.
-    pub(crate) first: Report,
+    pub(crate) first: RunReport,
     pub(crate) summary: RunStatistics,
     /// Messages that the algorithm itself sends, without the messages of lower layers. An election
     /// contributes its number of messages. A run of any other algorithm contributes its mean number
@@ -102,7 +102,7 @@ impl SimulationPlan {
 
 #[derive(Default)]
 struct Tally {
-    first: Option<Report>,
+    first: Option<RunReport>,
     failure: Option<Failure>,
     summary: RunStatistics,
     messages: Moments,
@@ -122,7 +122,7 @@ impl Tally {
     fn add(
         &mut self,
         plan: &SimulationPlan,
-        ran: Result<(Report, Option<u64>), Failure>,
+        ran: Result<(RunReport, Option<u64>), Failure>,
     ) -> ControlFlow<()> {
         let (report, predicted) = match ran {
             Ok(ran) => ran,
@@ -161,7 +161,7 @@ impl Tally {
         if stopped { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
-    fn judge(&mut self, plan: &SimulationPlan, report: &Report) {
+    fn judge(&mut self, plan: &SimulationPlan, report: &RunReport) {
         for finding in report.findings.iter().filter(|finding| plan.is_required(finding.property)) {
             match finding.judgement {
                 Judgement::Holds => {}
@@ -234,7 +234,7 @@ impl SimulationPlan {
                 return CandidateResult::CannotRun;
             };
             events += report.metrics.events;
-            match report.judgement(property.name()) {
+            match report.judgement_of(property.name()) {
                 Some(Judgement::Violated) => CandidateResult::Fails(Box::new(report)),
                 _ => CandidateResult::Passes,
             }
@@ -251,7 +251,7 @@ impl SimulationPlan {
         initiators
             && any_process_is_up
             && self.parameters.coordinator.0 < settings.size
-            && settings_without_option(settings).is_empty()
+            && inexpressible_settings(settings).is_empty()
     }
 }
 

@@ -1,8 +1,8 @@
 //! The result of a simulation as JSON. Scripts depend on the keys of this output.
 
 use serde::Serialize;
-use tenure_core::{Property, TICKS_PER_UNIT};
-use tenure_sim::{Report, RunStatistics};
+use tenure_core::{Property, TICKS_PER_TIME_UNIT};
+use tenure_sim::{RunReport, RunStatistics};
 
 use super::experiment::{ReplayableViolation, SimulationOutcome};
 
@@ -11,7 +11,7 @@ use super::experiment::{ReplayableViolation, SimulationOutcome};
 #[derive(Serialize)]
 pub(super) struct SimulationOutput<'a> {
     #[serde(flatten)]
-    first: &'a Report,
+    first: &'a RunReport,
     #[serde(skip_serializing_if = "Option::is_none")]
     summary: Option<&'a RunStatistics>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -53,8 +53,8 @@ impl<'a> ViolationOutput<'a> {
             property: violation.finding.property,
             runs: violation.runs,
             seed: violation.seed,
-            at: first.time as f64 / TICKS_PER_UNIT as f64,
-            process: first.at.number(),
+            at: first.time as f64 / TICKS_PER_TIME_UNIT as f64,
+            process: first.at.display_number(),
             description: &first.message,
             replay: &violation.replay,
             shrunk: violation.shrunk.as_deref(),

@@ -7,7 +7,7 @@ use clap::Args;
 use tenure_core::{Card, DetectorClass, Property, Service};
 use tenure_sim::{
     Chance, CrashTrigger, Distribution, Fault, HotProcess, Intervention, Latency, LinkLatency,
-    RecoveryOption, SettingsError, parse_bounded_units_to_ticks, parse_drift_to_ppm,
+    RecoveryOption, SettingsError, parse_bounded_time_units, parse_drift_to_ppm,
 };
 
 use super::plan::{has_hold_time, supported_properties};
@@ -146,11 +146,11 @@ pub(crate) struct RunOptions {
     #[arg(long, value_name = "D", default_value = "0", help_heading = "Network and time")]
     pub(crate) step: Distribution,
     /// Time from which the bounds hold, for --timing partial
-    #[arg(long, value_name = "T", value_parser = parse_bounded_units_to_ticks)]
+    #[arg(long, value_name = "T", value_parser = parse_bounded_time_units)]
     #[arg(help_heading = "Network and time")]
     pub(crate) gst: Option<u64>,
     /// Run until exactly this time, even if all requests are served earlier
-    #[arg(long, value_name = "T", value_parser = parse_bounded_units_to_ticks)]
+    #[arg(long, value_name = "T", value_parser = parse_bounded_time_units)]
     #[arg(help_heading = "Runs")]
     pub(crate) until: Option<u64>,
     /// Seed of all random draws; run k of many has the seed S + k − 1
@@ -204,7 +204,7 @@ impl RunOptions {
             ("--hot", card.service == Service::Election && self.hot.is_some()),
             ("--app-messages", elects && self.app_messages.can_occur()),
             ("--think", elects && self.think != Distribution::ZERO),
-            ("--hold", !is_held && self.hold != Distribution::units(1)),
+            ("--hold", !is_held && self.hold != Distribution::time_units(1)),
             ("--crash with inside or waiting", elects && self.crash.iter().any(is_in_phase)),
             ("--suspect-after", !detects && self.suspect_after.is_some()),
             ("--recover", has_no_crashes && !self.recover.is_empty()),
@@ -228,7 +228,7 @@ impl RunOptions {
 
     /// Returns the latency of the links that `--link-latency` does not name.
     pub(crate) fn default_latency(&self) -> Distribution {
-        self.latency.unwrap_or(Distribution::units(1))
+        self.latency.unwrap_or(Distribution::time_units(1))
     }
 }
 

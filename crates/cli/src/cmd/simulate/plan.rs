@@ -9,13 +9,13 @@ use tenure_core::{
     Card, Graph, ProcessId, Property, Rank, RequiredInput, Service, Timing, Topology,
 };
 use tenure_instances::{
-    AnyAlgorithm, InterventionPlan, RunParameters, TraceCommandLine, TraceOutput,
+    AnyAlgorithm, InterventionPlan, RunParameters, TraceHeaderFields, TraceOutput,
 };
 use tenure_sim::{
     BackgroundTraffic, DetectorSettings, Distribution, EntriesPerProcess, GroupSizeCondition,
-    Initiators, InterventionError, LockWorkload, NetworkGraph, ProcessList, Random, Report,
-    RequestPattern, RunControls, RunError, Settings, SettingsError, Workload, group_options,
-    replay_command, steering_options,
+    Initiators, LockWorkload, NetworkGraph, PlannedRunError, ProcessList, Random, RequestPattern,
+    RunControls, RunError, RunReport, Settings, SettingsError, Workload,
+    group_command_line_options, replay_command, steering_command_line_options,
 };
 use tenure_trace::files;
 
@@ -117,7 +117,7 @@ impl SimulationPlan {
         let graph = Arc::clone(graph);
         self.settings.network.graph = Some(match self.card.topology {
             Topology::Graph => NetworkGraph::direct(graph),
-            _ => NetworkGraph::overlay(graph).map_err(Failure::usage)?,
+            _ => NetworkGraph::underlay(graph).map_err(Failure::usage)?,
         });
         let parameters = parameters(self.parameters.clone(), &self.settings);
         self.card = tenure_instances::card(&self.card.name, &parameters).map_err(Failure::usage)?;
@@ -138,7 +138,7 @@ impl SimulationPlan {
                 let pattern = RequestPattern::Closed { think: Distribution::ZERO };
                 // The replay command must not name a time that has no effect on the service.
                 let hold =
-                    if has_hold_time(service) { options.hold } else { Distribution::units(1) };
+                    if has_hold_time(service) { options.hold } else { Distribution::time_units(1) };
                 Workload::locking(LockWorkload { pattern, entries, hold })
             }
             _ => {
@@ -176,7 +176,7 @@ impl SimulationPlan {
         if !own.is_empty() {
             let algorithm = self.build_algorithm(&self.settings)?;
             let own = own.parse_with_sample_runs(&self.card, &*algorithm, self.size())?;
-            self.settings.instrumentation.custom = own;
+            self.settings.monitoring.custom = own;
         }
         Ok(self)
     }
@@ -187,25 +187,26 @@ impl SimulationPlan {
             let known = supported_properties().filter(|it| it.applies_to(card.service));
             format!("expected {}", known.map(Property::name).collect::<Vec<_>>().join(", "))
         };
-        let (cost, topology) = (settings.cost_exemption(card), settings.topology_exemption(card));
+        let (cost, topology) =
+            (settings.cost_check_skip_reason(card), settings.link_check_skip_reason(card));
         check_requested_properties(&self.named, card, expected, cost, topology)?;
-        let judged = |named: &Property| match self.card.resolve_k(*named) {
-            Property::AtMost(1) => Property::MutualExclusion,
+        let judged = |named: &Property| match self.card.resolve_max_inside(*named) {
+            Property::KExclusion(1) => Property::MutualExclusion,
             property => property,
         };
         self.named = self.named.iter().map(judged).collect();
         if self.named.iter().any(|named| named.required_input() == RequiredInput::Clocks) {
-            self.settings.instrumentation.order_check = GroupSizeCondition::Always;
+            self.settings.monitoring.order_check = GroupSizeCondition::Always;
         }
         if self.named.contains(&Property::LocalMutualExclusion) {
             // Without a graph, any two processes are neighbours.
             let complete = || Arc::new(Graph::complete(self.settings.size));
             let conflicts = self.card.graph.clone().unwrap_or_else(complete);
-            self.settings.instrumentation.conflicts = Some(conflicts);
+            self.settings.monitoring.conflicts = Some(conflicts);
         }
-        let promised = self.card.all_promises(Some(self.settings.time.drift_ppm));
+        let promised = self.card.promises_under_drift(Some(self.settings.time.drift_ppm));
         let counted = promised.chain(self.named.iter().copied());
-        self.settings.instrumentation.properties = Some(counted.collect());
+        self.settings.monitoring.properties = Some(counted.collect());
         Ok(())
     }
 
@@ -218,16 +219,16 @@ impl SimulationPlan {
     }
 
     pub(crate) fn with_load_measurement(mut self, is_measured: bool) -> Self {
-        self.settings.instrumentation.load = is_measured;
+        self.settings.monitoring.load = is_measured;
         self
     }
 
     /// Disables vector clocks, except if a required property needs them. Without vector clocks, the
     /// run cannot decide the properties about the order of entries.
     pub(crate) fn without_unneeded_vector_clocks(mut self) -> Self {
-        let ordered = [Property::Order, Property::OrderWithMessages];
+        let ordered = [Property::FirstComeFirstServed, Property::OrderWithMessages];
         if !ordered.into_iter().any(|property| self.is_required(property)) {
-            self.settings.instrumentation.order_check = GroupSizeCondition::Never;
+            self.settings.monitoring.order_check = GroupSizeCondition::Never;
         }
         self
     }
@@ -239,7 +240,7 @@ impl SimulationPlan {
     /// Returns true if a violation of this property is a failure. This is the case if the algorithm
     /// promises the property, the user requests it, or the program that embeds Tenure adds it.
     pub(crate) fn is_required(&self, property: Property) -> bool {
-        let mut promised = self.card.all_promises(Some(self.settings.time.drift_ppm));
+        let mut promised = self.card.promises_under_drift(Some(self.settings.time.drift_ppm));
         let mut named = self.named.iter().copied();
         let is_own = matches!(property, Property::Custom(_));
         is_own
@@ -261,7 +262,7 @@ impl SimulationPlan {
         settings: Settings,
         trace_file: Option<TraceFile<'_>>,
         controls: RunControls<'_>,
-    ) -> Result<Report, Failure> {
+    ) -> Result<RunReport, Failure> {
         let algorithm = self.build_algorithm(&settings)?;
         self.simulate_algorithm(&*algorithm, settings, trace_file, controls)
     }
@@ -274,7 +275,7 @@ impl SimulationPlan {
         settings: Settings,
         trace_file: Option<TraceFile<'_>>,
         controls: RunControls<'_>,
-    ) -> Result<Report, Failure> {
+    ) -> Result<RunReport, Failure> {
         let path = trace_file.map_or(Path::new("a trace"), |file| file.path);
         let trace = trace_file.map(|TraceFile { path, has_states: states }| {
             let file = files::create(path).map_err(Failure::cannot_write(path))?;
@@ -301,15 +302,15 @@ impl SimulationPlan {
         tenure_instances::algorithm(&self.card.name, &parameters).map_err(Failure::usage)
     }
 
-    pub(crate) fn trace_header(&self, settings: &Settings) -> TraceCommandLine {
-        TraceCommandLine {
+    pub(crate) fn trace_header(&self, settings: &Settings) -> TraceHeaderFields {
+        TraceHeaderFields {
             replay: Some(replace_program_name(&self.replay_command(settings)).into_owned()),
             options: self.option_words(settings),
         }
     }
 
     fn option_words(&self, settings: &Settings) -> Vec<String> {
-        let mut options = group_options(settings) + &self.header_options;
+        let mut options = group_command_line_options(settings) + &self.header_options;
         if self.card.faults.absence && !settings.down.is_empty() {
             options.push_str(&format!(" --down {}", ProcessList(settings.down.clone())));
         }
@@ -321,7 +322,8 @@ impl SimulationPlan {
 
     pub(crate) fn replay_command(&self, settings: &Settings) -> String {
         let InterventionPlan { interventions, max_steps } = &self.intervention_plan;
-        self.unsteered_replay_command(settings) + &steering_options(interventions, *max_steps)
+        self.unsteered_replay_command(settings)
+            + &steering_command_line_options(interventions, *max_steps)
     }
 
     /// Returns the command that replays a run without the interventions of the user.
@@ -404,7 +406,7 @@ fn locking(options: &RunOptions, size: u32) -> Result<LockWorkload, Failure> {
 
 /// Returns true if users of the service hold something for a time and then give it back.
 pub(super) fn has_hold_time(service: Service) -> bool {
-    if service.is_agreement() { service.has_timed_use() } else { service != Service::Election }
+    if service.is_agreement() { service.has_hold_time() } else { service != Service::Election }
 }
 
 /// Returns the number of proposals of each user. The number is 0 for a process that is not among
@@ -426,7 +428,7 @@ fn ranks(settings: &Settings, otherwise: &Parameters) -> Arc<[Rank]> {
     match (settings.ranks.is_empty(), settings.size == otherwise.size) {
         (false, _) => settings.ranks.clone(),
         (true, true) => otherwise.ranks.clone(),
-        (true, false) => Parameters::plain(settings.size).ranks,
+        (true, false) => Parameters::with_defaults(settings.size).ranks,
     }
 }
 
@@ -459,10 +461,10 @@ pub(crate) struct TraceFile<'a> {
     pub(crate) has_states: bool,
 }
 
-fn steering_failure(error: InterventionError, path: &Path) -> Failure {
+fn steering_failure(error: PlannedRunError, path: &Path) -> Failure {
     match error {
-        InterventionError::Run(RunError::Settings(error)) => settings_failure(error),
-        InterventionError::Run(RunError::Trace(error)) => Failure::cannot_write(path)(error),
+        PlannedRunError::Run(RunError::Settings(error)) => settings_failure(error),
+        PlannedRunError::Run(RunError::Trace(error)) => Failure::cannot_write(path)(error),
         error => Failure::usage(format!("--steer: {error}")),
     }
 }

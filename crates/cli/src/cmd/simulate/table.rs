@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use tenure_core::theory::PredictionKind;
-use tenure_core::{ProcessId, Property, Service, TICKS_PER_UNIT};
+use tenure_core::{ProcessId, Property, Service, TICKS_PER_TIME_UNIT};
 use tenure_sim::{
-    DurationStats, EdgeLoad, EndReason, EndlessWaitKind, Moments, ProcessLoad, Report,
+    DurationStats, EdgeLoad, EndReason, EndlessWaitKind, Moments, ProcessLoad, RunReport,
 };
 
 use super::experiment::{ReplayableViolation, SimulationOutcome};
@@ -66,7 +66,7 @@ impl Table<'_> {
         }
     }
 
-    fn one_run(&mut self, report: &Report) {
+    fn one_run(&mut self, report: &RunReport) {
         let metrics = &report.metrics;
         let kinds = metrics.kinds.iter().map(|kind| format!("{} {}", kind.label.kind, kind.sent));
         let kinds = join_with_limit(kinds, ", ");
@@ -115,7 +115,7 @@ impl Table<'_> {
         }
     }
 
-    fn load(&mut self, report: &Report) {
+    fn load(&mut self, report: &RunReport) {
         let Some(load) = &report.metrics.load else { return };
         if let Some((at, busiest)) = load.busiest_process() {
             let ProcessLoad { sent, received, handled } = busiest;
@@ -140,19 +140,20 @@ impl Table<'_> {
         }
     }
 
-    fn network(&mut self, report: &Report) {
+    fn network(&mut self, report: &RunReport) {
         let Some(network) = &report.metrics.network else { return };
         if let Some(busiest) = network.busiest_edge() {
             let EdgeLoad { one, other, messages, .. } = busiest;
-            let (edges, mean) = (network.edges.len(), format_figure(network.mean_stress()));
+            let (edges, mean) =
+                (network.edges.len(), format_figure(network.mean_messages_per_edge()));
             let message = format!(
                 "{messages} messages over the busiest edge, {one}–{other}; mean of {edges} edges: \
                  {mean}"
             );
             self.rows.add_row("stress", &message);
         }
-        if network.is_overlay && network.messages > 0 {
-            let (mean, most) = (format_figure(network.mean_stretch()), network.longest_path);
+        if network.is_underlay && network.messages > 0 {
+            let (mean, most) = (format_figure(network.mean_hops()), network.longest_path);
             let hops = network.hops;
             let message = format!("{mean} edges per message, at most {most}; {hops} in total");
             self.rows.add_row("stretch", &message);
@@ -167,7 +168,7 @@ impl Table<'_> {
 
     /// Adds rows with the events that the users of an agreement received. If several processes have
     /// the same events, they share one row. The rows are in the order of their first processes.
-    fn outcomes(&mut self, report: &Report) {
+    fn outcomes(&mut self, report: &RunReport) {
         let mut outcomes: Vec<(String, Vec<String>)> = Vec::new();
         let mut rows: BTreeMap<String, usize> = BTreeMap::new();
         for (place, events) in report.agreement_events.iter().enumerate() {
@@ -187,7 +188,7 @@ impl Table<'_> {
         }
     }
 
-    fn elected(&mut self, report: &Report) {
+    fn elected(&mut self, report: &RunReport) {
         let mut beliefs: BTreeMap<Option<ProcessId>, u64> = BTreeMap::new();
         for belief in &report.beliefs {
             *beliefs.entry(*belief).or_default() += 1;
@@ -215,7 +216,7 @@ impl Table<'_> {
         }
     }
 
-    fn delays(&mut self, report: &Report) {
+    fn delays(&mut self, report: &RunReport) {
         let page = theory::lock_theory(&self.plan.card);
         let metrics = &report.metrics;
         let delay = |stats: &DurationStats| {
@@ -268,7 +269,7 @@ impl Table<'_> {
                 || if election { electing } else { entering || path == "entries.total" } && !agrees
         };
         let mut figures: Vec<(&str, Moments)> = summary
-            .figures()
+            .measurements()
             .filter(|(path, _)| wanted(path))
             .map(|(path, it)| (path, *it))
             .collect();
@@ -419,7 +420,7 @@ impl Table<'_> {
             .map(|(property, it)| (property, it.runs))
             .collect();
         let incomplete: BTreeMap<Property, u64> =
-            self.outcome.summary.undecided_properties().collect();
+            self.outcome.summary.incomplete_properties().collect();
         let runs = self.outcome.summary.runs();
         let (mut holds, mut undecided) = (Vec::new(), Vec::new());
         let judged = report.findings.iter().map(|finding| finding.property);
@@ -477,7 +478,7 @@ fn of_runs([name, mean, confidence, deviation, min, max]: [&str; 6]) -> String {
 }
 
 fn units(ticks: f64) -> f64 {
-    ticks / TICKS_PER_UNIT as f64
+    ticks / TICKS_PER_TIME_UNIT as f64
 }
 
 const BY_KIND: &str = "messages.by_kind.";

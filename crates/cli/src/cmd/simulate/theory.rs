@@ -1,22 +1,22 @@
 //! Theoretical figures from the literature, for comparison with measured figures.
 
 use tenure_algorithms::catalogue::Parameters;
-use tenure_core::theory::{HopRange, PredictionKind, Theory};
-use tenure_core::{Card, Layer, MessageCost, ProcessId, Service, TICKS_PER_UNIT};
+use tenure_core::theory::{ExpectedCosts, HopRange, PredictionKind};
+use tenure_core::{Card, Layer, MessageCost, ProcessId, Service, TICKS_PER_TIME_UNIT};
 use tenure_sim::{
-    Distribution, ElectionCost, Initiators, Latency, Moments, Report, Settings, theory,
+    Distribution, ElectionCost, Initiators, Latency, Moments, RunReport, Settings, theory,
 };
 
 use super::plan::SimulationPlan;
 
-pub(crate) fn lock_theory(card: &Card) -> Option<Theory> {
+pub(crate) fn lock_theory(card: &Card) -> Option<ExpectedCosts> {
     card.theory.filter(|_| card.service == Service::Mutex)
 }
 
 /// Describes the synchronisation delay that theory predicts for a lock. The delay is the number of
 /// messages, sent one after the other, between an exit and the entry of a process that is already
 /// waiting. Adds `under load` if the formula also holds while further processes wait.
-pub(crate) fn synchronisation_delay(theory: Theory) -> String {
+pub(crate) fn synchronisation_delay(theory: ExpectedCosts) -> String {
     let HopRange { formula, is_unconditional, .. } = theory.synchronisation_delay;
     if is_unconditional { format!("{formula} under load") } else { formula.to_owned() }
 }
@@ -62,7 +62,8 @@ fn expected_in(
     let ranks = (0..plan.size()).map(|place| settings.rank(ProcessId(place))).collect();
     let parameters = Parameters { ranks, ..plan.parameters.clone() };
     let expected =
-        tenure_instances::predicted_messages(&plan.card.name, &parameters, workload).ok()??;
+        tenure_instances::predicted_message_count(&plan.card.name, &parameters, workload)
+            .ok()??;
     Some(ExpectedMessages {
         messages: theory::quantity_to_f64(expected.messages),
         precision: expected.precision,
@@ -83,13 +84,15 @@ pub(crate) fn expected_delay_range(plan: &SimulationPlan) -> Vec<f64> {
         return Vec::new();
     }
     let theory = plan.card.theory.filter(|theory| theory.synchronisation_delay.is_unconditional);
-    let Some(Theory { synchronisation_delay: delay, .. }) = theory else { return Vec::new() };
+    let Some(ExpectedCosts { synchronisation_delay: delay, .. }) = theory else {
+        return Vec::new();
+    };
     let by_all = matches!(settings.workload.initiators, Some(Initiators::All));
     let agrees = plan.card.service.is_agreement();
     if agrees || plan.card.service == Service::Election && !by_all {
         return Vec::new();
     }
-    let unit = latency.max_ticks().map_or(0.0, |ticks| ticks as f64 / TICKS_PER_UNIT as f64);
+    let unit = latency.max_ticks().map_or(0.0, |ticks| ticks as f64 / TICKS_PER_TIME_UNIT as f64);
     let mut ends = vec![delay.least, delay.most];
     ends.dedup();
     ends.into_iter().map(|hops| f64::from(hops) * unit).collect()
@@ -148,7 +151,10 @@ pub(crate) struct MeasuredMessages {
 /// For an election algorithm, returns the number of messages of each election in a run. For any
 /// other algorithm, returns the mean number of messages per entry or agreement. The result is empty
 /// if the run had no election, entry or agreement.
-pub(crate) fn measured_messages(plan: &SimulationPlan, report: &Report) -> Vec<MeasuredMessages> {
+pub(crate) fn measured_messages(
+    plan: &SimulationPlan,
+    report: &RunReport,
+) -> Vec<MeasuredMessages> {
     let metrics = &report.metrics;
     let (layer, times) = match plan.card.service {
         Service::Election => (Layer::Election, metrics.elections.len() as u64),

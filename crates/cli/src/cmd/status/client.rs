@@ -14,8 +14,8 @@ const REQUEST_TIMEOUT: Duration = Duration::from_secs(2);
 
 const MAX_RESPONSE_BYTES: u64 = 16 << 20;
 
-/// Requests the status of all targets at the same time. The responses are in the order of the
-/// targets. A target that does not respond has a response with an error.
+/// Requests the status of all targets at the same time. Returns one [`Response`] per target, in the
+/// order of the targets. If a target does not respond, its [`Response`] contains an error.
 pub(super) fn query_all(targets: &[Target]) -> Vec<Response> {
     thread::scope(|scope| {
         let queries: Vec<_> = targets.iter().map(|target| scope.spawn(|| query(target))).collect();

@@ -12,7 +12,7 @@ use std::path::Path;
 use clap::Args;
 use serde::Serialize;
 use tenure_daemon::Config;
-use tenure_daemon::page::token_file;
+use tenure_daemon::page::access_token_file;
 use tenure_daemon::status::{LeaderInfo, NodeStatus};
 
 use super::failure::{Failure, Status};
@@ -194,14 +194,14 @@ fn configured(path: &Path) -> Result<Vec<Target>, Failure> {
     };
     let query = match page.listen.ip().to_canonical().is_loopback() {
         true => String::new(),
-        false => token_query(&token_file(&config.store))?,
+        false => token_query(&access_token_file(&config.store))?,
     };
     let target = |number: u32| {
         let named = page.addresses.get(number as usize - 1).cloned();
         let page = if number == config.cluster.me { Some(own.clone()) } else { named };
         Target { node: Some(number), page, query: query.clone() }
     };
-    Ok((1..=config.size()).map(target).collect())
+    Ok((1..=config.node_count()).map(target).collect())
 }
 
 /// Reads the token of the status page of a node, and returns the token as the query of a URL. A

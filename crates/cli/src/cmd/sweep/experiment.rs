@@ -21,7 +21,7 @@ const ENTRIES: u32 = 3;
 
 /// Default latency of messages in a sweep of a lock: 1 to 9 units. With equal latencies, requests
 /// would arrive in the order in which they are sent.
-const LATENCY: Distribution = Distribution::between_units(1, 9);
+const LATENCY: Distribution = Distribution::between_time_units(1, 9);
 
 /// Parameters that the output always lists. The output lists any other parameter only if `--sweep`
 /// gives its values.
@@ -230,7 +230,7 @@ fn combinations(axes: &[SweepAxis], algorithms: usize) -> Result<Vec<Vec<String>
 /// service of the algorithm; `None` if there is no such algorithm.
 fn set_defaults(options: &mut RunOptions, algorithm: &str) -> Option<Service> {
     let (name, _) = split_variants(algorithm);
-    let service = tenure_instances::card(name, &Parameters::plain(3)).ok()?.service;
+    let service = tenure_instances::card(name, &Parameters::with_defaults(3)).ok()?.service;
     if service == Service::Mutex || service == Service::MutexAndElection {
         options.latency.get_or_insert(LATENCY);
         if options.sequential.is_none() {
@@ -246,7 +246,7 @@ fn set_defaults(options: &mut RunOptions, algorithm: &str) -> Option<Service> {
 fn text_of(name: &str, options: &RunOptions, service: Option<Service>) -> String {
     match name {
         "n" => options.group.size().map(|size| size.to_string()).unwrap_or_default(),
-        "latency" => options.latency.unwrap_or(Distribution::units(1)).to_string(),
+        "latency" => options.latency.unwrap_or(Distribution::time_units(1)).to_string(),
         "lose" => {
             let Chance { probability, .. } = options.lose;
             probability.to_string()

@@ -1,8 +1,8 @@
 //! Quantities that a sweep measures in each run. The output calls them figures.
 
 use serde::{Deserialize, Serialize};
-use tenure_core::{Service, TICKS_PER_UNIT};
-use tenure_sim::{DurationStats, Report};
+use tenure_core::{Service, TICKS_PER_TIME_UNIT};
+use tenure_sim::{DurationStats, RunReport};
 
 use crate::cmd::output::json_name;
 use crate::cmd::simulate::plan::SimulationPlan;
@@ -74,7 +74,7 @@ impl MeasuredQuantity {
 /// of each election.
 pub(super) fn measured_quantities(
     plan: &SimulationPlan,
-    report: &Report,
+    report: &RunReport,
 ) -> Vec<(MeasuredQuantity, u64)> {
     let metrics = &report.metrics;
     let per = match plan.card.service {
@@ -83,8 +83,10 @@ pub(super) fn measured_quantities(
         _ => MeasuredQuantity::MessagesPerEntry,
     };
     let messages = theory::measured_messages(plan, report);
-    let mut figures: Vec<(MeasuredQuantity, u64)> =
-        messages.iter().map(|it| (per, (it.own * TICKS_PER_UNIT as f64).round() as u64)).collect();
+    let mut figures: Vec<(MeasuredQuantity, u64)> = messages
+        .iter()
+        .map(|it| (per, (it.own * TICKS_PER_TIME_UNIT as f64).round() as u64))
+        .collect();
     figures.push((MeasuredQuantity::Messages, millionths(metrics.sent)));
     let mut time = |figure, stats: &DurationStats| {
         if stats.count > 0 {
@@ -105,7 +107,7 @@ pub(super) fn measured_quantities(
                 figures.push((MeasuredQuantity::LongestWait, metrics.entry_delay.longest));
             }
             figures.push((MeasuredQuantity::Bypass, millionths(report.bypass_max.into())));
-            let throughput = report.throughput() * TICKS_PER_UNIT as f64;
+            let throughput = report.throughput() * TICKS_PER_TIME_UNIT as f64;
             figures.push((MeasuredQuantity::Throughput, throughput.round() as u64));
         }
     }
@@ -114,10 +116,10 @@ pub(super) fn measured_quantities(
     figures
 }
 
-const _: () = assert!(TICKS_PER_UNIT == 1_000_000, "times are counted in millionths");
+const _: () = assert!(TICKS_PER_TIME_UNIT == 1_000_000, "times are counted in millionths");
 
 fn millionths(count: u64) -> u64 {
-    count.saturating_mul(TICKS_PER_UNIT)
+    count.saturating_mul(TICKS_PER_TIME_UNIT)
 }
 
 /// Returns the mean of the times in `stats`, in ticks, rounded to the nearest tick.
@@ -128,14 +130,14 @@ fn mean(stats: &DurationStats) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use tenure_trace::units::format_ticks_in_units;
+    use tenure_trace::units::format_ticks_as_time_units;
 
     use super::*;
 
     #[test]
     fn millionths_are_written_exactly() {
         for (value, text) in [(0, "0"), (4_000_000, "4"), (1, "0.000001"), (12_500_000, "12.5")] {
-            assert_eq!(format_ticks_in_units(value), text);
+            assert_eq!(format_ticks_as_time_units(value), text);
         }
     }
 

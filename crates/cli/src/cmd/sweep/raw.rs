@@ -4,7 +4,7 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use tenure_trace::files::{self, File};
-use tenure_trace::units::format_ticks_in_units;
+use tenure_trace::units::format_ticks_as_time_units;
 
 use super::csv::line;
 use super::perform::RunMeasurements;
@@ -34,7 +34,7 @@ impl RawCsvFile {
         for (seed, figures) in runs {
             let seed = seed.to_string();
             for (figure, value) in figures {
-                let value = format_ticks_in_units(*value);
+                let value = format_ticks_as_time_units(*value);
                 let values = point.values.iter().map(String::as_str);
                 let cells = [point.algorithm.as_str()].into_iter().chain(values);
                 let text = line(cells.chain([seed.as_str(), &figure.name(), &value]));

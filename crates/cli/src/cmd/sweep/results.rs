@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use tenure_core::Judgement;
-use tenure_sim::{Report, SampleStatistics};
+use tenure_sim::{RunReport, SampleStatistics};
 
 use super::figure::{MeasuredQuantity, measured_quantities};
 use crate::cmd::failure::Status;
@@ -77,7 +77,7 @@ impl PointResults {
     pub(super) fn add(
         &mut self,
         plan: &SimulationPlan,
-        report: &Report,
+        report: &RunReport,
     ) -> Vec<(MeasuredQuantity, u64)> {
         self.runs += 1;
         let figures = measured_quantities(plan, report);

@@ -4,12 +4,12 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use tenure_sim::parse_bounded_units_to_ticks;
+use tenure_sim::parse_bounded_time_units;
 use tenure_trace::diagram::{
-    DiagramClock, DiagramLayout, DiagramOptions, LogMoment, RowLabel, TimeDirection, TimeScale,
-    TraceWindow, lay_out_files,
+    DiagramClock, DiagramLayout, DiagramOptions, ReplicatedLogMoment, RowLabel, TimeAxis,
+    TimeDirection, TraceWindow, lay_out_files,
 };
-use tenure_trace::merge_files_with_contents;
+use tenure_trace::merge_files;
 
 use super::{find_and_warn_torn_or_empty, logs, page};
 use crate::cmd::capture::print_stderr_line;
@@ -176,7 +176,7 @@ fn print_rows(options: &Options, (first, last): (u64, u64), most: u16) -> Result
 
 fn view(options: &Options) -> DiagramOptions {
     DiagramOptions {
-        scale: scale(options).unwrap_or(TimeScale::Time),
+        scale: scale(options).unwrap_or(TimeAxis::Time),
         clock: match options.clock {
             ClockName::None => DiagramClock::None,
             ClockName::Lamport => DiagramClock::Lamport,
@@ -187,12 +187,12 @@ fn view(options: &Options) -> DiagramOptions {
     }
 }
 
-fn moments(options: &Options) -> Vec<LogMoment> {
+fn moments(options: &Options) -> Vec<ReplicatedLogMoment> {
     let last = options.events.as_ref().map(|events| *events.end());
     match (options.to, last) {
-        (Some(to), _) => vec![LogMoment::AtTime(to)],
-        (None, Some(last)) => vec![LogMoment::AfterRecord(last)],
-        (None, None) => options.at.iter().map(|at| LogMoment::AtTime(*at)).collect(),
+        (Some(to), _) => vec![ReplicatedLogMoment::AtTime(to)],
+        (None, Some(last)) => vec![ReplicatedLogMoment::AfterRecord(last)],
+        (None, None) => options.at.iter().map(|at| ReplicatedLogMoment::AtTime(*at)).collect(),
     }
 }
 
@@ -200,7 +200,7 @@ fn warn_unknown_fields(options: &Options) -> Result<(), Failure> {
     if options.fields.is_empty() {
         return Ok(());
     }
-    let merged = merge_files_with_contents(&options.files).map_err(Failure::usage)?;
+    let merged = merge_files(&options.files).map_err(Failure::usage)?;
     let records = merged.records.iter().map(|it| serde_json::to_string(it).unwrap_or_default());
     let records: Vec<String> = records.collect();
     for field in &options.fields {
@@ -212,10 +212,10 @@ fn warn_unknown_fields(options: &Options) -> Result<(), Failure> {
     Ok(())
 }
 
-fn scale(options: &Options) -> Option<TimeScale> {
+fn scale(options: &Options) -> Option<TimeAxis> {
     options.scale.map(|name| match name {
-        ScaleName::Time => TimeScale::Time,
-        ScaleName::Causal => TimeScale::Causal,
+        ScaleName::Time => TimeAxis::Time,
+        ScaleName::Causal => TimeAxis::Causal,
     })
 }
 
@@ -270,7 +270,7 @@ fn paginated(text: &str, rows: usize) -> String {
 /// Parses a time in units, with up to six digits after the decimal point. Returns the time in
 /// ticks.
 fn ticks(text: &str) -> Result<u64, String> {
-    parse_bounded_units_to_ticks(text).map_err(|_| "expected units, such as 12 or 12.5".to_owned())
+    parse_bounded_time_units(text).map_err(|_| "expected units, such as 12 or 12.5".to_owned())
 }
 
 /// Parses a range of event numbers, such as `5..200`. Either end may be missing.

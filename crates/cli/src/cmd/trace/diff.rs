@@ -5,7 +5,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use tenure_trace::{AlignedEvent, MergedTrace, RunMembership, Subject, TraceDiff, merge_files};
+use tenure_trace::{
+    AlignedEvent, DiffSide, MergedTrace, RecordSubject, TraceDiff, merge_files_for_verification,
+};
 
 use super::{check_process, parse_process, warn_torn_or_empty};
 use crate::cmd::failure::{Failure, Status};
@@ -29,7 +31,7 @@ pub(super) struct Options {
     second: PathBuf,
     /// Only events of these processes
     #[arg(long, value_name = "N,…", value_delimiter = ',', value_parser = parse_process)]
-    process: Vec<Subject>,
+    process: Vec<RecordSubject>,
     /// Output format
     #[arg(long = "as", value_enum, default_value_t, conflicts_with = "format")]
     form: Form,
@@ -50,8 +52,9 @@ enum Form {
 pub(super) fn run(options: &Options) -> Result<Status, Failure> {
     let [first, second] = [&options.first, &options.second].map(|path| -> Result<_, Failure> {
         let mut merged = of(path)?;
-        let wanted =
-            |subject: &Subject| options.process.is_empty() || options.process.contains(subject);
+        let wanted = |subject: &RecordSubject| {
+            options.process.is_empty() || options.process.contains(subject)
+        };
         merged.records.retain(|record| wanted(&record.process));
         Ok(merged)
     });
@@ -77,7 +80,7 @@ fn of(path: &Path) -> Result<MergedTrace, Failure> {
 
 fn merged(path: &Path) -> Result<MergedTrace, Failure> {
     if !path.is_dir() {
-        return merge_files([path]).map_err(Failure::usage);
+        return merge_files_for_verification([path]).map_err(Failure::usage);
     }
     let files = fs::read_dir(path)
         .and_then(|files| files.map(|file| file.map(|file| file.path())).collect());
@@ -89,7 +92,7 @@ fn merged(path: &Path) -> Result<MergedTrace, Failure> {
     if files.is_empty() {
         return Err(Failure::usage(format!("no traces (*.ndjson) in {}", path.display())));
     }
-    merge_files(&files).map_err(Failure::usage)
+    merge_files_for_verification(&files).map_err(Failure::usage)
 }
 
 /// Formats the events of two runs side by side. Long parts that are common to both runs are
@@ -123,7 +126,7 @@ fn text(contrast: &TraceDiff, names: &[String; 2], width: usize) -> String {
 }
 
 fn is_same(event: &AlignedEvent) -> bool {
-    event.run == RunMembership::Both
+    event.run == DiffSide::Both
 }
 
 /// Adds rows for events that occur in both runs. Shows the events near a difference, and counts the
@@ -145,10 +148,10 @@ fn add_common(part: &[AlignedEvent], all: &[AlignedEvent], row: &mut impl FnMut(
 }
 
 fn add_different(part: &[AlignedEvent], row: &mut impl FnMut(&str, &str, &str)) {
-    let of = |run: RunMembership| -> Vec<&str> {
+    let of = |run: DiffSide| -> Vec<&str> {
         part.iter().filter(|event| event.run == run).map(|event| &*event.description).collect()
     };
-    let (first, second) = (of(RunMembership::First), of(RunMembership::Second));
+    let (first, second) = (of(DiffSide::First), of(DiffSide::Second));
     for place in 0..first.len().max(second.len()) {
         match (first.get(place), second.get(place)) {
             (Some(first), Some(second)) => row(first, "|", second),
@@ -163,8 +166,8 @@ fn add_different(part: &[AlignedEvent], row: &mut impl FnMut(&str, &str, &str)) 
 mod tests {
     use super::*;
 
-    fn contrast(events: &[(RunMembership, &str)]) -> TraceDiff {
-        let event = |(run, message): &(RunMembership, &str)| AlignedEvent {
+    fn contrast(events: &[(DiffSide, &str)]) -> TraceDiff {
+        let event = |(run, message): &(DiffSide, &str)| AlignedEvent {
             run: *run,
             description: (*message).to_owned(),
         };
@@ -176,11 +179,11 @@ mod tests {
 
     #[test]
     fn differences_are_aligned_and_common_parts_abbreviated() {
-        let mut events = vec![(RunMembership::Both, "P1 boots"); 9];
+        let mut events = vec![(DiffSide::Both, "P1 boots"); 9];
         events.extend([
-            (RunMembership::First, "P1 asks"),
-            (RunMembership::Second, "P2 asks"),
-            (RunMembership::Second, "P2"),
+            (DiffSide::First, "P1 asks"),
+            (DiffSide::Second, "P2 asks"),
+            (DiffSide::Second, "P2"),
         ]);
         let names = ["a", "b"].map(str::to_owned);
         let text = text(&contrast(&events), &names, 60);

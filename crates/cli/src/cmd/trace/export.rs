@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use tenure_trace::diagram::check_drawable_size;
 use tenure_trace::export::{from_shiviz, to_mermaid, to_otel, to_shiviz};
-use tenure_trace::{MergedTrace, files, merge_files_with_contents};
+use tenure_trace::{MergedTrace, files, merge_files};
 
 use super::warn_torn_or_empty;
 use crate::cmd::failure::{Failure, Status};
@@ -52,7 +52,7 @@ enum Source {
 
 pub(super) fn run(options: &Options) -> Result<Status, Failure> {
     let MergedTrace { header, records, torn, empty, .. } =
-        merge_files_with_contents(&options.files).map_err(Failure::usage)?;
+        merge_files(&options.files).map_err(Failure::usage)?;
     warn_torn_or_empty(&torn, &empty);
     if matches!(options.form, Form::Shiviz | Form::Mermaid) {
         check_drawable_size(&header).map_err(Failure::usage)?;

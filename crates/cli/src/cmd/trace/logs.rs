@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use tenure_trace::diagram::{LogMoment, LogPicture};
+use tenure_trace::diagram::{ReplicatedLogDiagram, ReplicatedLogMoment};
 
 use super::diagram::DiagramFormat;
 use crate::cmd::failure::{Failure, Status};
@@ -16,7 +16,7 @@ const MAX_ENTRIES_IN_SVG: u64 = 24;
 pub(super) fn print_log_diagram(
     files: &[PathBuf],
     form: DiagramFormat,
-    moments: &[LogMoment],
+    moments: &[ReplicatedLogMoment],
     columns: usize,
 ) -> Result<Status, Failure> {
     if form == DiagramFormat::Html {
@@ -24,7 +24,7 @@ pub(super) fn print_log_diagram(
                        the trace has any";
         return Err(Failure::usage(message));
     }
-    let picture = LogPicture::from_files(files, moments).map_err(Failure::usage)?;
+    let picture = ReplicatedLogDiagram::from_files(files, moments).map_err(Failure::usage)?;
     if picture.is_empty() {
         return Err(Failure::usage("no process has a log entry at this time of the trace"));
     }

@@ -18,8 +18,8 @@ use tenure_core::ProcessId;
 use tenure_trace::property::{PropertyJudge, order_by_step};
 use tenure_trace::{
     DEFAULT_MAX_PROCESSES, Judgement, MergedTrace, ReadError, ReadLimits, Record, RecordFormatter,
-    RecordKind, Service, Subject, Trace, Verification, escape_invisible, files, merge_files,
-    merge_files_with_contents, verify, verify_files,
+    RecordKind, RecordSubject, Service, Trace, Verification, escape_invisible, files, merge_files,
+    merge_files_for_verification, verify, verify_files,
 };
 
 use super::capture::print_stderr_line;
@@ -96,7 +96,7 @@ struct ShowOptions {
     files: Vec<PathBuf>,
     /// Only events of these processes
     #[arg(long, value_name = "N,…", value_delimiter = ',', value_parser = parse_process)]
-    process: Vec<Subject>,
+    process: Vec<RecordSubject>,
     /// Only events of these kinds, or messages of these names: event, crash, request …
     #[arg(long, value_name = "KIND,…", value_delimiter = ',')]
     kind: Vec<String>,
@@ -136,12 +136,12 @@ fn verify_traces(options: &VerifyOptions) -> Result<Status, Failure> {
 }
 
 fn verify_own(options: &VerifyOptions) -> Result<Verification, Failure> {
-    let merged = merge_files_with_contents(&options.files).map_err(Failure::usage)?;
+    let merged = merge_files(&options.files).map_err(Failure::usage)?;
     let header = &merged.header;
     let own = options.custom.parse_for_trace(&merged)?;
-    let (records, ended) = merged.records_until_end();
+    let (records, ended) = merged.records_until_run_end();
     let judge = PropertyJudge::new(&own, header.n, header.service, &[]);
-    let mut judge = judge.with_clock(header.clock);
+    let mut judge = judge.with_clock_unit(header.clock);
     order_by_step(records, header.clock).iter().for_each(|record| judge.apply_record(record));
     let start = records.first().map_or(0, |record| record.time);
     let mut verification = verify(&merged);
@@ -155,14 +155,14 @@ fn verify_own(options: &VerifyOptions) -> Result<Verification, Failure> {
 fn show(options: &ShowOptions) -> Result<Status, Failure> {
     let json = options.format == Format::Json;
     let states = options.states || json || options.kind.iter().any(|kind| kind == "state");
-    let merge = if states { merge_files_with_contents } else { merge_files };
+    let merge = if states { merge_files } else { merge_files_for_verification };
     let merged = merge(&options.files).map_err(Failure::usage)?;
     warn_torn_or_empty(&merged.torn, &merged.empty);
     let mut show = RecordFormatter::new(&merged.header);
     show.shows_states = options.states || (json && options.kind.is_empty());
     show.subjects.clone_from(&options.process);
     show.kind_or_message_names.clone_from(&options.kind);
-    let shows = |subject: &[Subject], kind: &[String]| {
+    let shows = |subject: &[RecordSubject], kind: &[String]| {
         let mut show = RecordFormatter::new(&merged.header);
         (show.subjects, show.kind_or_message_names) = (subject.to_vec(), kind.to_vec());
         show.shows_states = kind.is_empty();
@@ -241,9 +241,9 @@ fn lacks_final_line_feed(path: &Path) -> io::Result<bool> {
     Ok(last != *b"\n")
 }
 
-fn check_process(subject: Subject, n: u32) -> Result<(), Failure> {
+fn check_process(subject: RecordSubject, n: u32) -> Result<(), Failure> {
     match subject {
-        Subject::Process(process) if process.0 >= n => Err(Failure::usage(format!(
+        RecordSubject::Process(process) if process.0 >= n => Err(Failure::usage(format!(
             "unknown process {subject} for --process: expected P1 to P{n}"
         ))),
         _ => Ok(()),
@@ -268,11 +268,11 @@ fn warn_no_events(filter: &str) {
     print_stderr_line(&format!("{}: this trace has no events of {filter}", program::name()));
 }
 
-fn parse_process(text: &str) -> Result<Subject, String> {
+fn parse_process(text: &str) -> Result<RecordSubject, String> {
     match text.parse::<u32>() {
-        Ok(number) if number > 0 => Ok(Subject::Process(ProcessId(number - 1))),
-        _ if text == "resource" => Ok(Subject::Resource),
-        _ if text == "parent" => Ok(Subject::Parent),
+        Ok(number) if number > 0 => Ok(RecordSubject::Process(ProcessId(number - 1))),
+        _ if text == "resource" => Ok(RecordSubject::Resource),
+        _ if text == "parent" => Ok(RecordSubject::Parent),
         _ => Err("expected a number from 1, resource or parent".to_owned()),
     }
 }

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use tenure_core::Card;
-use tenure_trace::diagram::{DiagramPage, TimeScale, TraceWindow};
-use tenure_trace::{Header, TraceSource};
+use tenure_trace::diagram::{DiagramPage, TimeAxis, TraceWindow};
+use tenure_trace::{Header, TraceProducer};
 
 use super::replay;
 use crate::cmd::failure::{Failure, Status};
@@ -13,13 +13,13 @@ use crate::cmd::output::print_unwrapped;
 pub(super) fn print_diagram_page(
     files: &[PathBuf],
     window: TraceWindow,
-    scale: Option<TimeScale>,
+    scale: Option<TimeAxis>,
 ) -> Result<Status, Failure> {
     let page = DiagramPage::from_files(files, window).map_err(Failure::usage)?;
-    let is_real = page.trace_header().source == TraceSource::Node;
-    let otherwise = if is_real { TimeScale::Causal } else { TimeScale::Time };
-    let page = page.with_initial_scale(scale.unwrap_or(otherwise));
-    if page.is_empty() {
+    let is_real = page.trace_header().source == TraceProducer::Node;
+    let otherwise = if is_real { TimeAxis::Causal } else { TimeAxis::Time };
+    let page = page.with_initial_axis(scale.unwrap_or(otherwise));
+    if page.is_window_empty() {
         let message = format!("none of the {} events is in this window", page.record_count());
         return Err(Failure::usage(message));
     }
@@ -44,7 +44,7 @@ mod tests {
 
     fn header(algorithm: &str, n: u32, options: &[&str]) -> Header {
         let options = options.iter().map(ToString::to_string).collect();
-        Header { options, ..Header::new(algorithm, Service::Mutex, n, TraceSource::Simulator) }
+        Header { options, ..Header::new(algorithm, Service::Mutex, n, TraceProducer::Simulator) }
     }
 
     #[test]

@@ -7,15 +7,15 @@ use clap::{Args, ValueEnum};
 use serde::Serialize;
 use tenure_algorithms::catalogue::Parameters;
 use tenure_core::Property;
-use tenure_trace::property::{ExpressionProperty, PropertyForm, PropertyJudge, Vocabulary};
+use tenure_trace::property::{ExpressionProperty, PropertyJudge, TemporalOperator, Vocabulary};
 use tenure_trace::{
-    ClockUnit, Header, MergedTrace, RecordKind, Schedule, Subject, Trace, TraceBuffer,
+    ClockUnit, Header, MergedTrace, RecordKind, RecordSubject, Schedule, Trace, TraceBuffer,
     TraceVerifier, Verification, escape_invisible, merge, verify, verify_files,
 };
 #[cfg(not(target_family = "wasm"))]
 use {
     tenure_instances::AnyAlgorithm,
-    tenure_trace::{ActionError, FollowError, MergeError, merge_files},
+    tenure_trace::{ActionError, MergeError, ScheduleReplayError, merge_files_for_verification},
 };
 
 use super::warn_torn_or_empty;
@@ -105,7 +105,7 @@ pub(super) fn run(options: &Options) -> Result<Status, Failure> {
         // event. In other units, liveness would be judged only after a delay, as for real nodes.
         clock: ClockUnit::Tick,
         fenced: trace.header.fenced,
-        most_inside: trace.header.most_inside,
+        max_inside: trace.header.max_inside,
         ranks: Some(trace.header.ranks.clone().unwrap_or_else(|| parameters.ranks.to_vec())),
         violates: Some(property.name().to_owned()),
         promises: Vec::new(),
@@ -138,7 +138,8 @@ pub(super) fn run(options: &Options) -> Result<Status, Failure> {
 /// because a replay has no states.
 fn custom_property(trace: &Trace) -> Result<Option<Arc<ExpressionProperty>>, Failure> {
     let header = &trace.header;
-    let Some((form, text)) = header.violates.as_deref().and_then(PropertyForm::split_name) else {
+    let Some((form, text)) = header.violates.as_deref().and_then(TemporalOperator::split_name)
+    else {
         return Ok(None);
     };
     // The names were checked when the run was saved.
@@ -166,12 +167,12 @@ fn judge_custom(
     let judge = PropertyJudge::new(std::slice::from_ref(property), n, service, &[]);
     // A replay over TCP takes one step after another. So the records of each step follow each other
     // already.
-    let mut judge = judge.with_clock(clock);
+    let mut judge = judge.with_clock_unit(clock);
     let mut violated = None;
-    for (records, record) in merged.records_until_end().0.iter().enumerate() {
+    for (records, record) in merged.records_until_run_end().0.iter().enumerate() {
         // The judge evaluates a step when the first record of the next step arrives.
         judge.apply_record(record);
-        if violated.is_none() && judge.first_violation().is_some() {
+        if violated.is_none() && judge.violated_property().is_some() {
             violated = Some(records);
         }
     }
@@ -190,7 +191,7 @@ fn violates(verification: &Verification, property: Property) -> bool {
 /// the property holds. Also returns `None` for a liveness property, because its violation is only
 /// known at the end of the run.
 fn records_until(merged: &MergedTrace, property: Property) -> Option<usize> {
-    let (records, has_end) = merged.records_until_end();
+    let (records, has_end) = merged.records_until_run_end();
     let started = records.len() - usize::from(has_end);
     let is_violated = |records: usize| {
         let mut judge = TraceVerifier::new(&merged.header);
@@ -198,7 +199,7 @@ fn records_until(merged: &MergedTrace, property: Property) -> Option<usize> {
         violates(&judge.finish(), property)
     };
     // Only the end of the run decides liveness.
-    if property.is_liveness() || !is_violated(started) {
+    if property.requires_fair_schedule() || !is_violated(started) {
         return None;
     }
     let (mut before, mut after) = (0, started);
@@ -210,7 +211,7 @@ fn records_until(merged: &MergedTrace, property: Property) -> Option<usize> {
 }
 
 fn notes(merged: &MergedTrace) -> Vec<String> {
-    let of_parent = merged.records.iter().filter(|record| record.process == Subject::Parent);
+    let of_parent = merged.records.iter().filter(|record| record.process == RecordSubject::Parent);
     let message = of_parent.filter_map(|record| match &record.kind {
         RecordKind::Note(message) => Some(message.clone()),
         _ => None,
@@ -256,7 +257,7 @@ fn reject_checker_only(header: &Header) -> Result<(), Failure> {
 /// options are invalid, name a file, or do not fit the group size in the header.
 pub(crate) fn parameters_from_header(header: &Header) -> Result<Parameters, Failure> {
     if header.options.is_empty() {
-        return Ok(Parameters::plain(header.n));
+        return Ok(Parameters::with_defaults(header.n));
     }
     // A header contains the contents of files instead of their names. A trace must not make this
     // program read other files.
@@ -301,7 +302,7 @@ fn text(outcome: &Outcome) -> String {
 }
 
 /// Repeats the run in this engine. Returns the new trace, and the schedule that the engine
-/// followed. If the recorded run has ended, the schedule has up to [`FURTHER_STEPS`] steps more
+/// replayed. If the recorded run has ended, the schedule has up to [`FURTHER_STEPS`] steps more
 /// than the recording.
 fn replay(
     engine: ReplayEngine,
@@ -315,7 +316,7 @@ fn replay(
     // Replays the run first in the script runner, which checks that users behave as specified. A
     // protocol does not check its users.
     let further = if ended { FURTHER_STEPS } else { 0 };
-    let whole = algorithm.extended(&schedule, further).map_err(Failure::usage)?;
+    let whole = algorithm.extend_schedule(&schedule, further).map_err(Failure::usage)?;
     if ended {
         schedule = whole;
     }
@@ -323,14 +324,14 @@ fn replay(
         ReplayEngine::Simulator => {
             let run = TraceBuffer::default();
             let writer = Box::new(run.clone());
-            let followed = algorithm.follow(&schedule, parameters.ranks.clone(), writer);
+            let followed = algorithm.replay(&schedule, parameters.ranks.clone(), writer);
             followed.map_err(Failure::usage)?;
             let followed = Trace::parse(&run.take_bytes(), "run");
             let followed = followed.map_err(Failure::usage)?;
             merge(vec![followed])
         }
         ReplayEngine::Checker => {
-            let followed = algorithm.follow_in_checker(&schedule).map_err(Failure::usage)?;
+            let followed = algorithm.replay_in_checker(&schedule).map_err(Failure::usage)?;
             merge(vec![followed])
         }
         #[cfg(not(target_family = "wasm"))]
@@ -347,13 +348,13 @@ fn replay_over_tcp(
     schedule: &Schedule,
 ) -> Result<Result<MergedTrace, MergeError>, Failure> {
     let directory = tempfile::tempdir().map_err(Failure::environment)?;
-    let followed = algorithm.follow_over_tcp(schedule, directory.path());
+    let followed = algorithm.replay_over_tcp(schedule, directory.path());
     let files = followed.map_err(|error| match error {
-        FollowError::Engine(_)
-        | FollowError::Impossible { why: ActionError::EngineFailed(_), .. } => {
+        ScheduleReplayError::Engine(_)
+        | ScheduleReplayError::Impossible { why: ActionError::EngineFailed(_), .. } => {
             Failure::environment(error)
         }
         error => Failure::usage(error),
     })?;
-    Ok(merge_files(&files))
+    Ok(merge_files_for_verification(&files))
 }

@@ -83,7 +83,7 @@ impl Monitor<Command, Event> for CommittedOnce {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::service::log::{Entry, Reason};
+    use crate::service::log::{DeclineReason, Entry};
 
     const ONE: ProcessId = ProcessId(0);
 
@@ -102,7 +102,7 @@ mod tests {
     }
 
     fn declined(ticket: u64) -> Event {
-        Event::Declined { ticket, reason: Reason::NotLeading, leader: None }
+        Event::Declined { ticket, reason: DeclineReason::NotLeading, leader: None }
     }
 
     #[test]

@@ -89,7 +89,7 @@ fn processes(text: &str) -> Option<ProcessSet> {
 fn list(to: &mut impl fmt::Write, processes: &ProcessSet, before: &str) {
     for (place, process) in processes.iter().enumerate() {
         let comma = if place > 0 { "," } else { "" };
-        let _ = write!(to, "{comma}{before}{}", process.number());
+        let _ = write!(to, "{comma}{before}{}", process.display_number());
     }
 }
 

@@ -45,7 +45,7 @@ impl User {
     /// Returns the payload that this user appends with `ticket`. Different users and different
     /// tickets yield different payloads.
     fn payload(&self, ticket: u64) -> Payload {
-        let text = format!("{}.{ticket}", self.at.number());
+        let text = format!("{}.{ticket}", self.at.display_number());
         Payload::new(text.as_bytes())
     }
 

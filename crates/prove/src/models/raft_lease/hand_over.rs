@@ -37,7 +37,7 @@ pub(super) fn actions() -> Vec<Action> {
     let resign = step_down(Action::new("resign", [X, Y]).when(LEADER.at(X)))
         .set(LATEST_ENDED_TERM, (), latest)
         .define(ENDED_BY, [T], if_then_else(is_ended_now, ELECTED_BY.at(X), ENDED_BY.at(T)))
-        .add(HAND_OVER, (Term::from(Y), TERM.at(X)));
+        .add_tuple(HAND_OVER, (Term::from(Y), TERM.at(X)));
     // The heir may become a candidate although it has promised to vote only for the resigned
     // leader.
     let stand =
@@ -47,7 +47,7 @@ pub(super) fn actions() -> Vec<Action> {
         .set(TERM, X, M);
     vec![
         resign,
-        become_candidate(stand).add(SUCCEED, (Term::from(X), TERM.at(X) + 1)),
+        become_candidate(stand).add_tuple(SUCCEED, (Term::from(X), TERM.at(X) + 1)),
         vote(step_down(succeed)),
     ]
 }

@@ -6,8 +6,8 @@ use std::sync::{Mutex, PoisonError};
 
 use fastrand::Rng;
 use tenure_core::{
-    Delay, Effects, Group, Labelled, LocalTime, ProcessId, ProcessSet, Protocol, SharedConfig,
-    TimerRole, Verdict,
+    Delay, Effects, Group, Labelled, LocalTime, PeerVerdict, ProcessId, ProcessSet, Protocol,
+    TimerRole, UncomparedConfig,
 };
 use tenure_runtime::Validator;
 
@@ -20,7 +20,7 @@ const MAX_FAULTS_PER_MESSAGE: usize = 3;
 /// their number. All values of this type compare as equal, so they do not affect the comparison of
 /// process states.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct FaultSource(SharedConfig<Mutex<SentFaults>>);
+pub(super) struct FaultSource(UncomparedConfig<Mutex<SentFaults>>);
 
 #[derive(Debug)]
 struct SentFaults {
@@ -35,7 +35,7 @@ struct SentFaults {
 impl FaultSource {
     pub(super) fn new(seed: u64, max_messages: usize) -> Self {
         let state = SentFaults { rng: Rng::with_seed(seed), max_messages, sent: BTreeSet::new() };
-        FaultSource(SharedConfig::new(Mutex::new(state)))
+        FaultSource(UncomparedConfig::new(Mutex::new(state)))
     }
 
     fn with_state<R>(&self, with: impl FnOnce(&mut SentFaults) -> R) -> R {
@@ -130,7 +130,7 @@ impl<P: Protocol> Protocol for FaultyProcess<P> {
         P::timer_role(timer)
     }
 
-    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
+    fn on_suspicion(&mut self, peer: ProcessId, verdict: PeerVerdict, fx: &mut impl Effects<Self>) {
         self.correct.on_suspicion(peer, verdict, &mut FaultyEffects(fx, self.faults.clone()));
     }
 }

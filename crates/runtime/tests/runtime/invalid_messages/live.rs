@@ -11,13 +11,13 @@ use tenure_algorithms::catalogue::{
     visit_mutex_and_election,
 };
 use tenure_algorithms::compose::{WithDetector, with_detector};
-use tenure_algorithms::detector::Heartbeat;
-use tenure_core::{Algorithm, CrashModel, MutexAndElection, ProcessId, TICKS_PER_UNIT};
+use tenure_algorithms::detector::AdaptiveTimeoutDetector;
+use tenure_core::{Algorithm, CrashModel, MutexAndElection, ProcessId, TICKS_PER_TIME_UNIT};
 use tenure_runtime::transport::{
-    Listen, MeshHandle, MeshSettings, PeerAuthentication, ReloadableKeys,
+    Listen, MeshSettings, MeshStatus, PeerAuthentication, ReplaceableKeys,
 };
 use tenure_runtime::{
-    ElectionHandle, Lock, LockApplication, NodeComponents, NodeFailure, RunningNode, start,
+    ElectionHandle, Lock, LockApplication, NodeComponents, NodeFailure, RunningNode, start_node,
 };
 use tokio::task::{JoinError, JoinHandle};
 use tokio::time::{Instant, sleep, timeout};
@@ -49,13 +49,13 @@ fn lock_election_pairs() -> Vec<Name> {
 }
 
 fn parameters() -> Parameters {
-    Parameters { delay: 40 * TICKS_PER_UNIT, ..Parameters::plain(SIZE) }
+    Parameters { delay: 40 * TICKS_PER_TIME_UNIT, ..Parameters::with_defaults(SIZE) }
 }
 
 struct ClusterFiles {
     directory: TempDir,
     addresses: Vec<String>,
-    keys: Vec<ReloadableKeys>,
+    keys: Vec<ReplaceableKeys>,
 }
 
 struct Node {
@@ -80,7 +80,7 @@ impl ClusterFiles {
             ..MeshSettings::on_loopback("test", me, session, addresses, listen)
         };
         let (application, lock, election, requests) = LockApplication::new();
-        let running = start::<P, LockApplication>(NodeComponents::new(
+        let running = start_node::<P, LockApplication>(NodeComponents::new(
             config,
             transport,
             store,
@@ -96,19 +96,19 @@ impl ClusterFiles {
 
 /// Runs a user that acquires and releases the lock repeatedly, and starts an election if there is
 /// no leader. The user of the highest process starts first.
-async fn user(lock: Lock, election: ElectionHandle, view: MeshHandle, me: ProcessId) {
+async fn user(lock: Lock, election: ElectionHandle, view: MeshStatus, me: ProcessId) {
     let started = Instant::now();
     while !view.peers().iter().all(|it| it.is_connected)
         && started.elapsed() < Duration::from_secs(1)
     {
         sleep(Duration::from_millis(2)).await;
     }
-    sleep(Duration::from_millis(200) * (SIZE - me.number())).await;
+    sleep(Duration::from_millis(200) * (SIZE - me.display_number())).await;
     loop {
-        if election.current_term().is_none() {
+        if election.leader_term().is_none() {
             let _ = election.start_election();
         }
-        let entered = timeout(Duration::from_millis(500), lock.enter()).await;
+        let entered = timeout(Duration::from_millis(500), lock.acquire()).await;
         drop(entered);
         sleep(Duration::from_millis(2)).await;
     }
@@ -138,7 +138,7 @@ impl MutexAndElectionVisitor for Trial {
         let config = with_detector::Config { detector: detector(), inner };
         let mut threads = tokio::runtime::Builder::new_multi_thread();
         let runtime = threads.worker_threads(2).enable_all().build().unwrap();
-        runtime.block_on(self.of::<WithDetector<Heartbeat, P>>(config))
+        runtime.block_on(self.of::<WithDetector<AdaptiveTimeoutDetector, P>>(config))
     }
 }
 
@@ -225,7 +225,7 @@ impl Trial {
         let mut unserved = Vec::new();
         for (index, node) in nodes.iter().enumerate() {
             let me = ProcessId::from_index(index);
-            match timeout(EVENT_TIMEOUT, node.lock.enter()).await {
+            match timeout(EVENT_TIMEOUT, node.lock.acquire()).await {
                 Ok(Ok(guard)) => drop(guard),
                 failed => unserved.push(format!("{me} cannot enter: {failed:?}")),
             }

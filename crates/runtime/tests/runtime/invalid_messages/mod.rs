@@ -54,7 +54,7 @@ impl<A: Attack> AlgorithmVisitor for Of<A> {
 
 fn attack_all(attack: impl Attack + Copy) {
     let failures = algorithms().flat_map(|name| {
-        let parameters = Parameters::plain(SIZE);
+        let parameters = Parameters::with_defaults(SIZE);
         let failures = visit(&name, &parameters, Of(attack)).expect("a name of the catalogue");
         failures.into_iter().map(move |what| format!("{name}: {what}"))
     });
@@ -130,7 +130,7 @@ fn accepted_messages_cause_no_panic() {
 fn unvalidated_messages_cause_panics() {
     for name in ["nishio-li-manning", "repaired-ring"] {
         let failures =
-            visit(name, &Parameters::plain(SIZE), Of(SendVariants { is_validated: false }))
+            visit(name, &Parameters::with_defaults(SIZE), Of(SendVariants { is_validated: false }))
                 .unwrap();
         assert!(!failures.is_empty(), "{name}");
     }

@@ -9,7 +9,7 @@ use tenure_core::service::user::{ServiceUser, UserModelConfig};
 use tenure_core::service::{election, mutex};
 use tenure_core::{
     Agreement, Algorithm, EffectBuffer, Election, Environment, Group, Input, LocalTime, Mutex,
-    ProcessId, Protocol, TICKS_PER_UNIT, TimerChange, Verdict,
+    PeerVerdict, ProcessId, Protocol, TICKS_PER_TIME_UNIT, TimerChange,
 };
 use tenure_runtime::Validator;
 
@@ -181,7 +181,7 @@ impl<P: Protocol> World<P> {
             let process = P::boot(group, &world.config, saved.clone(), &mut world.batch);
             world.members.push(Member { process, validator, saved, stopped: false, served: 0 });
             world.release(at);
-            world.after(TICKS_PER_UNIT, Due::Ask(at));
+            world.after(TICKS_PER_TIME_UNIT, Due::Ask(at));
         }
         world
     }
@@ -226,7 +226,7 @@ impl<P: Protocol> World<P> {
             Due::Leave(at) => {
                 if let Some(command) = self.service.leave.clone() {
                     self.step(at, Input::Command(command));
-                    self.after(TICKS_PER_UNIT, Due::Ask(at));
+                    self.after(TICKS_PER_TIME_UNIT, Due::Ask(at));
                 }
             }
         }
@@ -252,7 +252,7 @@ impl<P: Protocol> World<P> {
     /// another.
     pub(crate) fn suspect_all(&mut self) {
         let all: Vec<ProcessId> = (0..self.members.len()).map(ProcessId::from_index).collect();
-        for verdict in [Verdict::Suspect, Verdict::Trust] {
+        for verdict in [PeerVerdict::Suspect, PeerVerdict::Trust] {
             for (at, peer) in all.iter().flat_map(|at| all.iter().map(move |peer| (*at, *peer))) {
                 if at != peer {
                     self.step(at, Input::Suspicion { peer, verdict });
@@ -286,7 +286,7 @@ impl<P: Protocol> World<P> {
         let events: Vec<_> = self.batch.events.drain(..).collect();
         for (to, message) in messages {
             if to != at {
-                self.after(TICKS_PER_UNIT / 2, Due::Message { from: at, to, message });
+                self.after(TICKS_PER_TIME_UNIT / 2, Due::Message { from: at, to, message });
             }
         }
         for change in timers {
@@ -306,11 +306,11 @@ impl<P: Protocol> World<P> {
         for event in events {
             if let Some(user) = self.users.get_mut(at.index()) {
                 user.record(&event);
-                self.after(TICKS_PER_UNIT, Due::Ask(at));
+                self.after(TICKS_PER_TIME_UNIT, Due::Ask(at));
             }
             if (self.service.serves)(&event) {
                 self.members[at.index()].served += 1;
-                self.after(TICKS_PER_UNIT, Due::Leave(at));
+                self.after(TICKS_PER_TIME_UNIT, Due::Leave(at));
             }
         }
     }

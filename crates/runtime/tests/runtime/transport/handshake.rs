@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tenure_runtime::transport::frame::{Frame, Hello, HelloContent, Introduction};
 use tenure_runtime::transport::{
-    Listen, Mesh, MeshError, MeshEvent, MeshLimits, MeshSettings, PeerAuthentication,
+    Listen, Mesh, MeshEvent, MeshLimits, MeshSettings, MeshStartError, PeerAuthentication,
     RejectionReason,
 };
 
@@ -39,12 +39,12 @@ async fn wrong_handshake_is_refused_without_harm() {
         (hello_with(HelloContent::Exchange(&[9; 96])), RejectionReason::Unproven),
     ];
     for (hello, refusal) in wrong {
-        let before = refused(&nodes[0].0.handle(), refusal);
+        let before = refused(&nodes[0].0.status(), refusal);
         let mut peer = RawPeer::dial(ports.addresses[0]).await;
         peer.send(&Frame::Hello(hello.clone())).await;
         assert_eq!(peer.receive_refusal().await, refusal.code(), "{hello:?}");
         peer.wait_closed().await;
-        let view = nodes[0].0.handle();
+        let view = nodes[0].0.status();
         eventually("the refusal is counted", || refused(&view, refusal) == before + 1).await;
         assert_still_connected(&mut nodes).await;
     }
@@ -65,7 +65,7 @@ async fn lower_process_does_not_dial_higher_one() {
 async fn malformed_handshake_closes_only_its_connection() {
     let mut ports = Ports::of(3);
     let mut nodes = pair(&mut ports).await;
-    let view = nodes[0].0.handle();
+    let view = nodes[0].0.status();
     let garbage: [&[u8]; 4] =
         [b"GET / HTTP/1.1\r\n\r\n", &[0xff; 64], &[4, 0, 0, 0, 9, 9, 9, 9], &[0, 0, 0, 0]];
     for (count, bytes) in (1..).zip(garbage) {
@@ -108,8 +108,8 @@ async fn silent_connections_do_not_block_a_peer() {
         silent.push(RawPeer::dial(ports.addresses[0]).await);
     }
     let (_second, _other) = ports.start(P2, 1);
-    assert_eq!(receive(&mut inbox).await, MeshEvent::PeerUp { peer: P2, session: 1 });
-    let view = mesh.handle();
+    assert_eq!(receive(&mut inbox).await, MeshEvent::PeerConnected { peer: P2, session: 1 });
+    let view = mesh.status();
     assert!(refused(&view, RejectionReason::CrowdedOut) >= 6, "{:?}", view.counts());
 }
 
@@ -119,7 +119,7 @@ async fn silent_connection_is_closed() {
     let (mesh, _inbox) = ports
         .start_with(P1, MeshLimits { handshake_timeout: Duration::from_millis(20), ..limits() });
     RawPeer::dial(ports.addresses[0]).await.wait_closed().await;
-    let view = mesh.handle();
+    let view = mesh.status();
     eventually("the refusal is counted", || refused(&view, RejectionReason::TooSlow) == 1).await;
 }
 
@@ -131,7 +131,7 @@ async fn public_address_requires_keys() {
         Mesh::start(MeshSettings { listen, authentication, ..ports.settings(P1, 1) })
     };
     let error = start(PeerAuthentication::LoopbackOnly).expect_err("no keys");
-    assert!(matches!(error, MeshError::KeysRequired { .. }), "{error}");
+    assert!(matches!(error, MeshStartError::KeysRequired { .. }), "{error}");
     start(PeerAuthentication::Keys(group(1).remove(0))).expect("keys");
     start(PeerAuthentication::Unauthenticated).expect("an explicit choice");
 }
@@ -142,7 +142,7 @@ async fn public_bound_socket_requires_keys() {
     let socket = std::net::TcpListener::bind("0.0.0.0:0").expect("a port");
     settings.listen = Listen::Listener(socket);
     let error = Mesh::start(settings).expect_err("no keys");
-    assert!(matches!(error, MeshError::KeysRequired { .. }), "{error}");
+    assert!(matches!(error, MeshStartError::KeysRequired { .. }), "{error}");
 }
 
 #[tokio::test]
@@ -150,6 +150,6 @@ async fn port_in_use_is_reported() {
     let mut ports = Ports::of(1);
     let (_mesh, _inbox) = ports.start(P1, 1);
     let error = Mesh::start(ports.settings(P1, 2)).expect_err("the port is in use");
-    assert!(matches!(error, MeshError::AddressTaken { .. }), "{error}");
+    assert!(matches!(error, MeshStartError::AddressTaken { .. }), "{error}");
     assert!(error.to_string().contains(&ports.addresses[0].to_string()), "{error}");
 }

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use tenure_core::ProcessId;
 use tenure_runtime::transport::{
-    Eviction, GroupKeys, Inbox, Mesh, MeshError, MeshEvent, MeshSettings, NodeKeys,
-    PeerAuthentication, PrivateKey, PublicKey, RejectionReason, ReloadableKeys,
+    Eviction, GroupPublicKeys, Inbox, Mesh, MeshEvent, MeshSettings, MeshStartError, NodeKeys,
+    PeerAuthentication, PrivateKey, PublicKey, RejectionReason, ReplaceableKeys,
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
@@ -18,7 +18,7 @@ use super::support::{
     message, receive, receive_peer_down, receive_peer_up, refused,
 };
 
-fn start(ports: &mut Ports, me: ProcessId, keys: &ReloadableKeys) -> (Mesh, Inbox) {
+fn start(ports: &mut Ports, me: ProcessId, keys: &ReplaceableKeys) -> (Mesh, Inbox) {
     let settings = MeshSettings {
         authentication: PeerAuthentication::Keys(keys.clone()),
         ..ports.settings(me, 1)
@@ -26,10 +26,10 @@ fn start(ports: &mut Ports, me: ProcessId, keys: &ReloadableKeys) -> (Mesh, Inbo
     Mesh::start(settings).expect("a mesh")
 }
 
-async fn sealed_pair(ports: &mut Ports, keys: &[ReloadableKeys]) -> [(Mesh, Inbox); 2] {
+async fn sealed_pair(ports: &mut Ports, keys: &[ReplaceableKeys]) -> [(Mesh, Inbox); 2] {
     let (mut first, mut second) = (start(ports, P1, &keys[0]), start(ports, P2, &keys[1]));
-    assert_eq!(receive(&mut first.1).await, MeshEvent::PeerUp { peer: P2, session: 1 });
-    assert_eq!(receive(&mut second.1).await, MeshEvent::PeerUp { peer: P1, session: 1 });
+    assert_eq!(receive(&mut first.1).await, MeshEvent::PeerConnected { peer: P2, session: 1 });
+    assert_eq!(receive(&mut second.1).await, MeshEvent::PeerConnected { peer: P1, session: 1 });
     [first, second]
 }
 
@@ -38,8 +38,8 @@ fn key_pairs(count: usize) -> (Vec<PrivateKey>, Vec<PublicKey>) {
     (0..count).map(|_| private()).map(|key| (key.clone(), key.public())).unzip()
 }
 
-fn keys(me: ProcessId, mine: &PrivateKey, of: &[PublicKey]) -> ReloadableKeys {
-    let group = GroupKeys::new(of.iter().map(|key| vec![*key]).collect()).expect("keys");
+fn keys(me: ProcessId, mine: &PrivateKey, of: &[PublicKey]) -> ReplaceableKeys {
+    let group = GroupPublicKeys::new(of.iter().map(|key| vec![*key]).collect()).expect("keys");
     NodeKeys::new(me, mine.clone(), group).expect("it lists its own key").into()
 }
 
@@ -62,11 +62,11 @@ async fn unlisted_key_is_refused_without_effects() {
     let mut nodes = sealed_pair(&mut ports, &listed).await;
     let (mine, public) = key_pairs(3);
     let (impostor, _inbox) = start(&mut ports, P3, &keys(P3, &mine[2], &public));
-    let view = nodes[0].0.handle();
+    let view = nodes[0].0.status();
     eventually("the connection is refused", || refused(&view, RejectionReason::Unproven) > 1).await;
-    let peers = impostor.handle().peers();
+    let peers = impostor.status().peers();
     assert!(peers.iter().all(|peer| !peer.is_connected && peer.session.is_none()), "{peers:?}");
-    assert_eq!(nodes[0].0.handle().peers()[1].session, None);
+    assert_eq!(nodes[0].0.status().peers()[1].session, None);
     assert_still_connected(&mut nodes).await;
 }
 
@@ -88,7 +88,7 @@ async fn nodes_with_and_without_keys_refuse_each_other() {
     let mut ports = Ports::of(2);
     let (_plain, _inbox) = ports.start(P1, 1);
     let (sealed, mut inbox) = start(&mut ports, P2, &group(2)[1]);
-    let view = sealed.handle();
+    let view = sealed.status();
     eventually("the connection is refused", || view.peers()[0].error.is_some()).await;
     assert_eq!(inbox.try_receive(), None, "an unauthenticated refusal evicts no node");
 }
@@ -97,16 +97,16 @@ async fn nodes_with_and_without_keys_refuse_each_other() {
 async fn refuses_member_that_claims_another_identity() {
     let mut ports = Ports::of(3);
     let (private, public) = key_pairs(3);
-    let listed: Vec<ReloadableKeys> =
+    let listed: Vec<ReplaceableKeys> =
         [P1, P2, P3].iter().map(|me| keys(*me, &private[me.index()], &public)).collect();
     let mut nodes = sealed_pair(&mut ports, &listed).await;
     // P2's own key, in a list that assigns it to P3.
     let swapped = keys(P3, &private[1], &[public[0], public[2], public[1]]);
     let (impostor, _inbox) = start(&mut ports, P3, &swapped);
-    let view = nodes[0].0.handle();
+    let view = nodes[0].0.status();
     eventually("the connection is refused", || refused(&view, RejectionReason::WrongSender) > 0)
         .await;
-    assert!(!impostor.handle().peers()[0].is_connected);
+    assert!(!impostor.status().peers()[0].is_connected);
     assert_still_connected(&mut nodes).await;
     // The real P3 can still connect.
     impostor.close(Duration::ZERO).await;
@@ -121,7 +121,7 @@ async fn rejects_keys_of_another_group_size() {
     let authentication = PeerAuthentication::Keys(group(2).remove(0));
     let error =
         Mesh::start(MeshSettings { authentication, ..settings }).expect_err("a key is missing");
-    assert!(matches!(error, MeshError::KeyCountMismatch { keys: 2, size: 3 }), "{error}");
+    assert!(matches!(error, MeshStartError::KeyCountMismatch { keys: 2, size: 3 }), "{error}");
 }
 
 #[tokio::test]
@@ -130,16 +130,16 @@ async fn replaces_key_at_run_time() {
     let (private, public) = key_pairs(3);
     let with = |me: ProcessId, mine: usize, second: &[usize]| -> NodeKeys {
         let second = second.iter().map(|of| public[*of]).collect();
-        let of = GroupKeys::new(vec![vec![public[0]], second]).expect("keys");
+        let of = GroupPublicKeys::new(vec![vec![public[0]], second]).expect("keys");
         NodeKeys::new(me, private[mine].clone(), of).expect("it lists its own key")
     };
     let (first, second) =
-        (ReloadableKeys::from(with(P1, 0, &[1])), ReloadableKeys::from(with(P2, 1, &[1])));
+        (ReplaceableKeys::from(with(P1, 0, &[1])), ReplaceableKeys::from(with(P2, 1, &[1])));
     let [(mesh, mut inbox), one] = sealed_pair(&mut ports, &[first.clone(), second]).await;
     first.replace(with(P1, 0, &[1, 2]));
     drop(one);
     assert_eq!(receive_peer_down(&mut inbox, P2).await, 1);
-    let another = ReloadableKeys::from(with(P2, 2, &[1, 2]));
+    let another = ReplaceableKeys::from(with(P2, 2, &[1, 2]));
     let settings =
         MeshSettings { authentication: PeerAuthentication::Keys(another), ..ports.settings(P2, 2) };
     let (_two, mut other) = Mesh::start(settings).expect("a mesh");
@@ -152,9 +152,9 @@ async fn replaces_key_at_run_time() {
 async fn dialer_tries_each_key_of_its_peer() {
     let mut ports = Ports::of(2);
     let (private, public) = key_pairs(3);
-    let of = GroupKeys::new(vec![vec![public[0], public[2]], vec![public[1]]]).expect("keys");
+    let of = GroupPublicKeys::new(vec![vec![public[0], public[2]], vec![public[1]]]).expect("keys");
     let with = |me, mine: usize| {
-        ReloadableKeys::from(
+        ReplaceableKeys::from(
             NodeKeys::new(me, private[mine].clone(), of.clone()).expect("a listed key"),
         )
     };
@@ -252,7 +252,7 @@ async fn forward(
     }
 }
 
-async fn tampered_pair(keys: Option<&[ReloadableKeys]>) -> ([(Mesh, Inbox); 2], TamperingProxy) {
+async fn tampered_pair(keys: Option<&[ReplaceableKeys]>) -> ([(Mesh, Inbox); 2], TamperingProxy) {
     let mut ports = Ports::of(2);
     let proxy = TamperingProxy::start(ports.addresses[0]).await;
     let authentication = |of: usize| {
@@ -298,7 +298,7 @@ async fn tampering_closes_connection_and_messages_are_repeated() {
         for number in 0..2 {
             assert_eq!(message(&mut nodes[0].1).await.2, [count, number], "{tampering:?}");
         }
-        let view = nodes[0].0.handle();
+        let view = nodes[0].0.status();
         eventually("the manipulation is detected", || view.counts().malformed == u64::from(count))
             .await;
         assert_eq!(view.counts().duplicates, 0, "{tampering:?}");
@@ -321,7 +321,7 @@ async fn replayed_connection_is_refused() {
     let (mut nodes, proxy) = tampered_pair(Some(&keys)).await;
     nodes[1].0.send(P1, b"once".to_vec()).expect("room");
     assert_eq!(message(&mut nodes[0].1).await.2, b"once");
-    let view = nodes[0].0.handle();
+    let view = nodes[0].0.status();
     let address = nodes[0].0.address();
     let mut again = RawPeer::dial(address).await;
     again.send_bytes(&proxy.received()).await;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tenure_runtime::transport::frame::{Frame, Introduction};
-use tenure_runtime::transport::{Mesh, MeshError, MeshEvent, MeshLimits, SendError};
+use tenure_runtime::transport::{Mesh, MeshEvent, MeshLimits, MeshStartError, SendError};
 
 use super::support::{
     P1, P2, P3, Ports, RawPeer, TEST_TIMEOUT, assert_still_connected, boot, eventually, greeting,
@@ -40,7 +40,7 @@ async fn all_processes_reach_each_other() {
 async fn violation_closes_only_its_connection() {
     let mut ports = Ports::of(3);
     let mut nodes = pair(&mut ports).await;
-    let view = nodes[0].0.handle();
+    let view = nodes[0].0.status();
     let data = |number, received| {
         let mut bytes = Vec::new();
         Frame::Data { number, received, payload: b"x" }.encode(&mut bytes);
@@ -73,7 +73,7 @@ async fn rejects_data_before_first_acknowledgement() {
     let mut peer = RawPeer::begin(ports.addresses[0], hello(P2, P1, 2)).await;
     peer.send(&Frame::Data { number: 1, received: 0, payload: b"too early" }).await;
     peer.wait_closed().await;
-    let view = mesh.handle();
+    let view = mesh.status();
     eventually("the violation is counted", || view.counts().malformed == 1).await;
     assert_eq!(inbox.try_receive(), None);
 }
@@ -91,7 +91,7 @@ async fn duplicate_message_is_delivered_once() {
         assert_eq!(message(&mut inbox).await.2, [byte]);
     }
     assert_eq!(inbox.try_receive(), None);
-    assert_eq!(mesh.handle().counts().duplicates, 3);
+    assert_eq!(mesh.status().counts().duplicates, 3);
 }
 
 #[tokio::test]
@@ -106,7 +106,7 @@ async fn many_messages_are_acknowledged_at_once() {
     for byte in 0..100 {
         assert_eq!(message(&mut inbox).await.2, [byte]);
     }
-    let view = second.handle();
+    let view = second.status();
     eventually("most are acknowledged", || view.peers()[0].held_messages < 64).await;
 }
 
@@ -169,11 +169,11 @@ async fn port_is_free_after_close() {
 async fn lost_peer_is_reported_with_status() {
     let mut ports = Ports::of(2);
     let [(mesh, mut inbox), second] = pair(&mut ports).await;
-    let status = &mesh.handle().peers()[0];
+    let status = &mesh.status().peers()[0];
     assert!(status.is_connected && status.connected_at.is_some(), "{status:?}");
     drop(second);
     assert_eq!(receive_peer_down(&mut inbox, P2).await, 1);
-    let status = &mesh.handle().peers()[0];
+    let status = &mesh.status().peers()[0];
     assert!(!status.is_connected && status.error.is_some(), "{status:?}");
     assert_eq!((status.peer, status.session), (P2, Some(1)));
 }
@@ -184,7 +184,7 @@ async fn unreachable_peer_appears_in_status() {
     let (mesh, mut inbox) = ports.start(P2, 1);
     let settings = ports.settings(P1, 1);
     drop(settings);
-    let view = mesh.handle();
+    let view = mesh.status();
     eventually("dials fail", || view.counts().failed_dials >= 2).await;
     assert!(view.peers()[0].error.is_some());
     assert_eq!(inbox.try_receive(), None);
@@ -196,13 +196,13 @@ async fn unreachable_peer_appears_in_status() {
 async fn rejects_invalid_settings() {
     let mut ports = Ports::of(1);
     let mut settings = ports.settings(P1, 0);
-    assert!(matches!(Mesh::start(settings), Err(MeshError::InvalidSession { session: 0 })));
+    assert!(matches!(Mesh::start(settings), Err(MeshStartError::InvalidSession { session: 0 })));
     settings = ports.settings(P1, 1);
     settings.me = P2;
-    assert!(matches!(Mesh::start(settings), Err(MeshError::NotInGroup { me: P2, size: 1 })));
+    assert!(matches!(Mesh::start(settings), Err(MeshStartError::NotInGroup { me: P2, size: 1 })));
     settings = ports.settings(P1, 1);
     settings.cluster = String::new();
-    assert!(matches!(Mesh::start(settings), Err(MeshError::ClusterName { length: 0 })));
+    assert!(matches!(Mesh::start(settings), Err(MeshStartError::ClusterName { length: 0 })));
     settings = ports.settings(P1, 1);
     settings.limits.max_queued_messages = 0;
     let error = Mesh::start(settings).expect_err("a useless limit");
@@ -213,16 +213,16 @@ async fn rejects_invalid_settings() {
 async fn many_messages_share_one_write() {
     let mut ports = Ports::of(2);
     let [first, mut second] = pair(&mut ports).await;
-    let before = first.0.handle().counts();
+    let before = first.0.status().counts();
     for byte in 0..100 {
         first.0.send(P2, vec![byte]).expect("room");
     }
     for byte in 0..100 {
         assert_eq!(message(&mut second.1).await.2, [byte]);
     }
-    let after = first.0.handle().counts();
+    let after = first.0.status().counts();
     assert_eq!(after.messages_sent - before.messages_sent, 100);
     // On one thread the link runs only after all messages were sent.
     assert_eq!(after.writes - before.writes, 1);
-    assert!(matches!(second.1.try_receive(), None | Some(MeshEvent::PeerUp { .. })));
+    assert!(matches!(second.1.try_receive(), None | Some(MeshEvent::PeerConnected { .. })));
 }

@@ -18,8 +18,8 @@ async fn queue_for_missing_peer_is_bounded() {
     let outcomes: Vec<_> = (0..15).map(|byte| mesh.send(P2, vec![byte])).collect();
     assert!(outcomes[..10].iter().all(Result::is_ok), "{outcomes:?}");
     assert!(outcomes[10..].iter().all(|full| *full == Err(SendError::Full { to: P2 })));
-    assert_eq!(mesh.handle().counts().overflowed, 5);
-    assert!(mesh.has_room(), "a disconnected peer delays no sender");
+    assert_eq!(mesh.status().counts().overflowed, 5);
+    assert!(mesh.accepts_user_requests(), "a disconnected peer delays no sender");
     // The oldest messages were kept.
     let (_second, mut inbox) = ports.start(P2, 1);
     for byte in 0..10 {
@@ -41,7 +41,7 @@ async fn unacknowledged_messages_block_until_acknowledged() {
     let mut slow = RawPeer::join(ports.addresses[0], hello(P3, P1, 3)).await;
     assert_eq!(receive_peer_up(&mut inbox, P3).await, 1);
     (0..6).for_each(|byte| mesh.send(P3, vec![byte]).expect("room"));
-    assert!(!mesh.has_room(), "more than half of the queue is in use");
+    assert!(!mesh.accepts_user_requests(), "more than half of the queue is in use");
     for number in 1..=6 {
         slow.receive(|frame| match frame {
             Frame::Data { number: actual, .. } => assert_eq!(*actual, number),
@@ -50,9 +50,9 @@ async fn unacknowledged_messages_block_until_acknowledged() {
         .await;
     }
     let acknowledge = async { slow.send(&Frame::Acknowledge { received: 1 }).await };
-    let (room, ()) = tokio::join!(timeout(TEST_TIMEOUT, mesh.wait_for_room()), acknowledge);
+    let (room, ()) = tokio::join!(timeout(TEST_TIMEOUT, mesh.wait_until_accepting()), acknowledge);
     room.expect("room comes with the acknowledgement");
-    assert!(mesh.has_room());
+    assert!(mesh.accepts_user_requests());
 }
 
 #[tokio::test]
@@ -69,7 +69,7 @@ async fn stalled_peer_blocks_for_limited_time() {
     let _mute = RawPeer::join(ports.addresses[0], hello(P2, P1, 2)).await;
     assert_eq!(receive_peer_up(&mut inbox, P2).await, 1);
     (0..10).for_each(|byte| mesh.send(P2, vec![byte]).expect("room"));
-    timeout(TEST_TIMEOUT, mesh.wait_for_room()).await.expect("the stall timeout passes");
+    timeout(TEST_TIMEOUT, mesh.wait_until_accepting()).await.expect("the stall timeout passes");
     assert_eq!(mesh.send(P2, vec![10]), Err(SendError::Full { to: P2 }));
 }
 
@@ -80,7 +80,7 @@ async fn half_full_peer_has_no_room_for_requests() {
         P1,
         MeshLimits { max_queued_messages: 10, half_full_timeout: Duration::ZERO, ..limits() },
     );
-    let view = mesh.handle();
+    let view = mesh.status();
     assert!(!view.has_room_for(P2), "P2 is not connected");
     let mut slow = RawPeer::join(ports.addresses[0], hello(P2, P1, 3)).await;
     assert_eq!(receive_peer_up(&mut inbox, P2).await, 1);
@@ -88,7 +88,7 @@ async fn half_full_peer_has_no_room_for_requests() {
     assert!(view.has_room_for(P2));
     mesh.send(P2, vec![5]).expect("room");
     assert!(!view.has_room_for(P2), "more than half of the queue is in use");
-    assert!(mesh.has_room(), "the peer delays no other message");
+    assert!(mesh.accepts_user_requests(), "the peer delays no other message");
     for _ in 0..6 {
         slow.receive(|_| ()).await;
     }
@@ -110,9 +110,9 @@ async fn lost_peer_delays_no_sender() {
     let mute = RawPeer::join(ports.addresses[0], hello(P2, P1, 2)).await;
     assert_eq!(receive_peer_up(&mut inbox, P2).await, 1);
     (0..10).for_each(|byte| mesh.send(P2, vec![byte]).expect("room"));
-    assert!(!mesh.has_room());
+    assert!(!mesh.accepts_user_requests());
     let go = async { drop(mute) };
-    let (room, ()) = tokio::join!(timeout(TEST_TIMEOUT, mesh.wait_for_room()), go);
+    let (room, ()) = tokio::join!(timeout(TEST_TIMEOUT, mesh.wait_until_accepting()), go);
     room.expect("there is room when the peer is lost");
 }
 
@@ -132,16 +132,16 @@ async fn slow_consumer_delays_its_peer_without_loss() {
     );
     assert_eq!(receive_peer_up(&mut other, P1).await, 1);
     let mut sent = 0_u32;
-    while second.has_room() {
+    while second.accepts_user_requests() {
         second.send(P1, sent.to_le_bytes().to_vec()).expect("room");
         sent += 1;
     }
     // Exactly half of the queue is used, although the consumer receives nothing.
-    let view = second.handle();
+    let view = second.status();
     eventually("the peer is blocked", || view.peers()[0].held_messages >= 46).await;
     let send = async {
         for number in sent..COUNT {
-            timeout(TEST_TIMEOUT, second.wait_for_room())
+            timeout(TEST_TIMEOUT, second.wait_until_accepting())
                 .await
                 .expect("there is room as the peer receives");
             second.send(P1, number.to_le_bytes().to_vec()).expect("room");

@@ -93,11 +93,11 @@ async fn messages_survive_cuts(seed: u64) {
     tokio::join!(exchange(&mut first, P2, 1500), exchange(&mut second, P1, 1500));
     let cuts = scissors.cuts.load(Ordering::Relaxed);
     assert!(cuts > 10, "only {cuts} cuts");
-    assert!(first.0.handle().counts().reconnections > 5, "{:?}", first.0.handle().counts());
-    assert_eq!(first.0.handle().counts().malformed, 0);
-    assert_eq!(second.0.handle().counts().malformed, 0);
-    assert_eq!(first.0.handle().counts().discarded, 0);
-    assert_eq!(first.0.handle().counts().messages_received, 1500);
+    assert!(first.0.status().counts().reconnections > 5, "{:?}", first.0.status().counts());
+    assert_eq!(first.0.status().counts().malformed, 0);
+    assert_eq!(second.0.status().counts().malformed, 0);
+    assert_eq!(first.0.status().counts().discarded, 0);
+    assert_eq!(first.0.status().counts().messages_received, 1500);
 }
 
 #[tokio::test]

@@ -26,10 +26,10 @@ async fn assert_no_message_crosses_sessions(stays: ProcessId, returns: ProcessId
     let (_returned, mut successor) = ports.start(returns, 2);
     assert_eq!(receive_peer_up(&mut inbox, returns).await, 2);
     mesh.send(returns, b"for the successor".to_vec()).expect("room");
-    assert_eq!(receive(&mut successor).await, MeshEvent::PeerUp { peer: stays, session: 1 });
+    assert_eq!(receive(&mut successor).await, MeshEvent::PeerConnected { peer: stays, session: 1 });
     assert_eq!(message(&mut successor).await.2, b"for the successor");
-    assert_eq!(mesh.handle().counts().discarded, 10);
-    assert_eq!(mesh.handle().peers()[0].session, Some(2));
+    assert_eq!(mesh.status().counts().discarded, 10);
+    assert_eq!(mesh.status().peers()[0].session, Some(2));
 }
 
 #[tokio::test]
@@ -56,7 +56,7 @@ async fn unacknowledged_messages_end_with_their_session() {
     assert_eq!(receive_peer_up(&mut inbox, P2).await, 2);
     mesh.send(P2, b"new".to_vec()).expect("room");
     assert_eq!(message(&mut successor).await.2, b"new");
-    assert_eq!(mesh.handle().counts().discarded, 1);
+    assert_eq!(mesh.status().counts().discarded, 1);
 }
 
 #[tokio::test]
@@ -66,7 +66,7 @@ async fn messages_before_peer_up_target_earlier_session() {
     killed.0.close(Duration::ZERO).await;
     let (_returned, mut successor) = ports.start(P2, 2);
     // The mesh knows of session 2, but the consumer has not received it.
-    let view = mesh.handle();
+    let view = mesh.status();
     eventually("session 2 is connected", || {
         let status = &view.peers()[0];
         status.session == Some(2) && status.is_connected
@@ -102,7 +102,7 @@ async fn refuses_session_older_than_known() {
     let mut older = RawPeer::dial(ports.addresses[0]).await;
     older.send(&greeting(Introduction { boot: boot(5), ..hello(P2, P1, 2) })).await;
     assert_eq!(older.receive_refusal().await, RejectionReason::OldSession.code());
-    assert_eq!(mesh.handle().peers()[0].session, Some(6));
+    assert_eq!(mesh.status().peers()[0].session, Some(6));
 }
 
 #[tokio::test]
@@ -129,7 +129,7 @@ async fn refuses_second_boot_with_same_session() {
     assert_eq!(copy.receive_refusal().await, RejectionReason::Twin.code());
     original.send(&Frame::Data { number: 1, received: 0, payload: b"undisturbed" }).await;
     assert_eq!(message(&mut inbox).await, (P2, 5, b"undisturbed".to_vec()));
-    assert_eq!(mesh.handle().counts().refused.get(&RejectionReason::Twin), Some(&1));
+    assert_eq!(mesh.status().counts().refused.get(&RejectionReason::Twin), Some(&1));
 }
 
 #[tokio::test]
@@ -144,7 +144,7 @@ async fn refuses_distant_session_without_recording_it() {
         peer.send(&greeting(far)).await;
         assert_eq!(peer.receive_refusal().await, RejectionReason::FarSession.code(), "{session}");
     }
-    assert_eq!(mesh.handle().peers()[0].session, Some(7));
+    assert_eq!(mesh.status().peers()[0].session, Some(7));
 }
 
 /// Boots `returns` with session 9, and then again with session 1. `stays` has seen session 9.
@@ -186,7 +186,7 @@ async fn older_of_two_nodes_of_one_process_is_evicted() {
     let context = loop {
         match receive(&mut superseded).await {
             MeshEvent::Evicted(expelled) => break expelled,
-            other => assert!(matches!(other, MeshEvent::PeerDown { .. }), "{other:?}"),
+            other => assert!(matches!(other, MeshEvent::PeerDisconnected { .. }), "{other:?}"),
         }
     };
     assert_eq!(context, out);
@@ -199,12 +199,12 @@ async fn old_session_delivers_nothing_after_successor() {
     let session = |session| Introduction { boot: boot(session), ..hello(P2, P1, 2) };
     let data = |payload| Frame::Data { number: 1, received: 0, payload };
     let mut older = RawPeer::join(ports.addresses[0], session(5)).await;
-    assert_eq!(receive(&mut inbox).await, MeshEvent::PeerUp { peer: P2, session: 5 });
+    assert_eq!(receive(&mut inbox).await, MeshEvent::PeerConnected { peer: P2, session: 5 });
     let mut newer = RawPeer::join(ports.addresses[0], session(6)).await;
     older.send(&data(b"too late")).await;
     newer.send(&data(b"in time")).await;
-    assert_eq!(receive(&mut inbox).await, MeshEvent::PeerDown { peer: P2, session: 5 });
-    assert_eq!(receive(&mut inbox).await, MeshEvent::PeerUp { peer: P2, session: 6 });
+    assert_eq!(receive(&mut inbox).await, MeshEvent::PeerDisconnected { peer: P2, session: 5 });
+    assert_eq!(receive(&mut inbox).await, MeshEvent::PeerConnected { peer: P2, session: 6 });
     let in_time = MeshEvent::Message { from: P2, session: 6, payload: b"in time".to_vec() };
     assert_eq!(receive(&mut inbox).await, in_time);
     older.wait_closed().await;
@@ -238,9 +238,9 @@ async fn close_sends_goodbye_after_all_messages() {
     for byte in 0..100 {
         assert_eq!(message(&mut inbox).await, (P2, 1, vec![byte]));
     }
-    assert_eq!(receive(&mut inbox).await, MeshEvent::PeerLeft { peer: P2, session: 1 });
-    assert_eq!(receive(&mut inbox).await, MeshEvent::PeerDown { peer: P2, session: 1 });
-    assert_eq!(mesh.handle().counts().malformed, 0);
+    assert_eq!(receive(&mut inbox).await, MeshEvent::PeerSessionEnded { peer: P2, session: 1 });
+    assert_eq!(receive(&mut inbox).await, MeshEvent::PeerDisconnected { peer: P2, session: 1 });
+    assert_eq!(mesh.status().counts().malformed, 0);
     // The next boot has another session.
     let (_again, _inbox) = ports.start(P2, 2);
     assert_eq!(receive_peer_up(&mut inbox, P2).await, 2);
@@ -251,5 +251,5 @@ async fn killed_node_sends_no_goodbye() {
     let mut ports = Ports::of(2);
     let [(_mesh, mut inbox), killed] = pair(&mut ports).await;
     drop(killed);
-    assert_eq!(receive(&mut inbox).await, MeshEvent::PeerDown { peer: P2, session: 1 });
+    assert_eq!(receive(&mut inbox).await, MeshEvent::PeerDisconnected { peer: P2, session: 1 });
 }

@@ -9,8 +9,8 @@ use tenure_runtime::transport::frame::{
     BootId, Frame, FrameDecoder, Hello, HelloContent, Introduction,
 };
 use tenure_runtime::transport::{
-    GroupKeys, Inbox, Listen, Mesh, MeshEvent, MeshHandle, MeshLimits, MeshSettings, NodeKeys,
-    PrivateKey, RejectionReason, ReloadableKeys,
+    GroupPublicKeys, Inbox, Listen, Mesh, MeshEvent, MeshLimits, MeshSettings, MeshStatus,
+    NodeKeys, PrivateKey, RejectionReason, ReplaceableKeys,
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -78,15 +78,15 @@ pub(crate) fn limits() -> MeshLimits {
     }
 }
 
-pub(crate) fn refused(view: &MeshHandle, reason: RejectionReason) -> u64 {
+pub(crate) fn refused(view: &MeshStatus, reason: RejectionReason) -> u64 {
     view.counts().refused.get(&reason).copied().unwrap_or(0)
 }
 
-pub(crate) fn group(size: usize) -> Vec<ReloadableKeys> {
+pub(crate) fn group(size: usize) -> Vec<ReplaceableKeys> {
     let new = |_| PrivateKey::generate().expect("entropy");
     let private: Vec<PrivateKey> = (0..size).map(new).collect();
     let public = private.iter().map(|key| vec![key.public()]).collect();
-    let public = GroupKeys::new(public).expect("keys that differ");
+    let public = GroupPublicKeys::new(public).expect("keys that differ");
     let keys = private.into_iter().enumerate().map(|(index, private)| {
         NodeKeys::new(ProcessId::from_index(index), private, public.clone())
             .expect("a listed key")
@@ -97,8 +97,8 @@ pub(crate) fn group(size: usize) -> Vec<ReloadableKeys> {
 
 pub(crate) async fn pair(ports: &mut Ports) -> [(Mesh, Inbox); 2] {
     let (mut first, mut second) = (ports.start(P1, 1), ports.start(P2, 1));
-    assert_eq!(receive(&mut first.1).await, MeshEvent::PeerUp { peer: P2, session: 1 });
-    assert_eq!(receive(&mut second.1).await, MeshEvent::PeerUp { peer: P1, session: 1 });
+    assert_eq!(receive(&mut first.1).await, MeshEvent::PeerConnected { peer: P2, session: 1 });
+    assert_eq!(receive(&mut second.1).await, MeshEvent::PeerConnected { peer: P1, session: 1 });
     [first, second]
 }
 
@@ -121,7 +121,7 @@ pub(crate) async fn message(inbox: &mut Inbox) -> (ProcessId, u64, Vec<u8>) {
 pub(crate) async fn receive_peer_up(inbox: &mut Inbox, peer: ProcessId) -> u64 {
     loop {
         match receive(inbox).await {
-            MeshEvent::PeerUp { peer: who, session } if who == peer => return session,
+            MeshEvent::PeerConnected { peer: who, session } if who == peer => return session,
             _ => {}
         }
     }
@@ -131,7 +131,7 @@ pub(crate) async fn receive_peer_up(inbox: &mut Inbox, peer: ProcessId) -> u64 {
 pub(crate) async fn receive_peer_down(inbox: &mut Inbox, peer: ProcessId) -> u64 {
     loop {
         match receive(inbox).await {
-            MeshEvent::PeerDown { peer: who, session } if who == peer => return session,
+            MeshEvent::PeerDisconnected { peer: who, session } if who == peer => return session,
             _ => {}
         }
     }

@@ -6,8 +6,8 @@ pub mod runs;
 use serde::{Deserialize, Serialize};
 use tenure_core::service::{election, mutex};
 use tenure_core::{
-    Effects, Fence, Group, LamportClock, ProcessId, ProcessSet, Protocol, Term, Timestamp, Verdict,
-    labelled,
+    Effects, Fence, Group, LamportClock, PeerVerdict, ProcessId, ProcessSet, Protocol, Term,
+    Timestamp, labelled,
 };
 
 /// The algorithm of Ricart and Agrawala. The [`Rule`] of the algorithm may contain a mistake.
@@ -346,10 +346,10 @@ impl Protocol for Highest {
 
     fn on_message(&mut self, _: ProcessId, (): (), _: &mut impl Effects<Self>) {}
 
-    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
+    fn on_suspicion(&mut self, peer: ProcessId, verdict: PeerVerdict, fx: &mut impl Effects<Self>) {
         match verdict {
-            Verdict::Suspect => self.suspected.insert(peer),
-            Verdict::Trust => self.suspected.remove(peer),
+            PeerVerdict::Suspect => self.suspected.insert(peer),
+            PeerVerdict::Trust => self.suspected.remove(peer),
         };
         self.announce(fx);
     }

@@ -3,8 +3,8 @@
 use tenure_core::{Algorithm, ProcessId};
 use tenure_sim::{
     AutomaticRecovery, BackgroundTraffic, CrashTrigger, Distribution, EndReason, EntriesPerProcess,
-    Fault, Judgement, LockWorkload, NetworkSettings, Random, RecoveredState, Report,
-    RequestPattern, RunControls, Settings, Simulation, Workload,
+    Fault, Judgement, LockWorkload, NetworkSettings, Random, RecoveredState, RequestPattern,
+    RunControls, RunReport, Settings, Simulation, Workload,
 };
 use tenure_trace::{RecordableProtocol, Trace, TraceBuffer};
 
@@ -16,15 +16,15 @@ pub fn seeded(size: u32, seed: u64, workload: Workload, latency: Distribution) -
 /// Returns settings with random message delays. All processes request the lock at the start of the
 /// run, and again after each exit.
 pub fn busy(size: u32, entries: u32, seed: u64) -> Settings {
-    seeded(size, seed, Workload::entries(entries), Distribution::between_units(1, 5))
+    seeded(size, seed, Workload::entries(entries), Distribution::between_time_units(1, 5))
 }
 
 /// Returns a workload in which each user thinks before each request, and sends a message to another
 /// user after each request. The receiver then requests the lock immediately.
 pub fn talkative(entries: u32, think: Distribution) -> Workload {
-    let (pattern, hold) = (RequestPattern::Closed { think }, Distribution::units(1));
+    let (pattern, hold) = (RequestPattern::Closed { think }, Distribution::time_units(1));
     let locking = LockWorkload { pattern, entries: EntriesPerProcess::Each(entries), hold };
-    let traffic = BackgroundTraffic::always(Distribution::units(1));
+    let traffic = BackgroundTraffic::triggering_after_each_request(Distribution::time_units(1));
     Workload::locking(locking).with_background_traffic(traffic)
 }
 
@@ -43,11 +43,11 @@ pub fn crash_and_recover(process: u32, when: CrashTrigger, after: u64) -> Fault 
     Fault::Crash { process: ProcessId(process), when, recovery }
 }
 
-pub fn kinds(report: &Report) -> Vec<(&'static str, u64)> {
+pub fn kinds(report: &RunReport) -> Vec<(&'static str, u64)> {
     report.metrics.kinds.iter().map(|kind| (kind.label.kind, kind.sent)).collect()
 }
 
-pub fn sent_of(report: &Report, kind: &str) -> u64 {
+pub fn sent_of(report: &RunReport, kind: &str) -> u64 {
     kinds(report).iter().filter(|(name, _)| *name == kind).map(|(_, sent)| sent).sum()
 }
 
@@ -56,14 +56,14 @@ pub fn sent_of(report: &Report, kind: &str) -> u64 {
 pub fn simulate<P: Algorithm + RecordableProtocol>(
     config: P::Config,
     settings: Settings,
-) -> Report {
+) -> RunReport {
     let seed = settings.seed;
     let ran = Simulation::<P>::for_algorithm(config, settings).and_then(|it| it.run());
     ran.unwrap_or_else(|error| panic!("seed {seed}: {error}"))
 }
 
 #[track_caller]
-pub fn traced<P: RecordableProtocol>(simulation: &Simulation<P>) -> (Report, String) {
+pub fn traced<P: RecordableProtocol>(simulation: &Simulation<P>) -> (RunReport, String) {
     let buffer = TraceBuffer::default();
     let report = simulation.run_traced(buffer.clone(), RunControls::new()).unwrap();
     (report, text(&buffer))
@@ -81,19 +81,19 @@ pub fn parsed(trace: &str) -> Trace {
 
 /// Asserts that a run violates no promise and serves all requests.
 #[track_caller]
-pub fn assert_served(report: &Report, context: &str) {
+pub fn assert_served(report: &RunReport, context: &str) {
     assert_eq!(report.failures().next(), None, "{context}");
     assert_eq!(report.ended, EndReason::Served, "{context}");
 }
 
 /// Asserts that these properties were judged in a run, and that they hold.
 #[track_caller]
-pub fn assert_hold(report: &Report, properties: &[&str], context: &str) {
+pub fn assert_hold(report: &RunReport, properties: &[&str], context: &str) {
     for property in properties {
-        assert_eq!(report.judgement(property), Some(Judgement::Holds), "{context}: {property}");
+        assert_eq!(report.judgement_of(property), Some(Judgement::Holds), "{context}: {property}");
     }
 }
 
-pub fn is_violated(report: &Report, property: &str) -> bool {
-    report.judgement(property) == Some(Judgement::Violated)
+pub fn is_violated(report: &RunReport, property: &str) -> bool {
+    report.judgement_of(property) == Some(Judgement::Violated)
 }

@@ -8,8 +8,8 @@ use tenure_core::quorum::QuorumKind;
 use tenure_core::theory::{PredictionKind, WorkloadKind};
 use tenure_core::{Layer, ProcessId, Property, Service};
 use tenure_sim::{
-    Distribution, EntriesPerProcess, Judgement, Latency, Moments, Report, RequestPattern, Settings,
-    Workload, theory,
+    Distribution, EntriesPerProcess, Judgement, Latency, Moments, RequestPattern, RunReport,
+    Settings, Workload, theory,
 };
 
 use super::{LOCKS, parameters, run, run_with};
@@ -62,11 +62,11 @@ fn bypass_meter_matches_monitor_and_catalogue() {
             if name != "lamport" {
                 settings.network.latency = Distribution::exponential_units(3).into();
             }
-            settings.instrumentation.properties = Some(vec![Property::Bypass(Some(1))]);
+            settings.monitoring.properties = Some(vec![Property::Bypass(Some(1))]);
             let report = run(name, settings);
             let context = format!("{name}, seed {seed}");
             assert!(report.bypass_max <= bound, "{context}: {}", report.bypass_max);
-            let violated = report.judgement("bounded-bypass") == Some(Judgement::Violated);
+            let violated = report.judgement_of("bounded-bypass") == Some(Judgement::Violated);
             assert_eq!(violated, report.bypass_max > 1, "{context}");
         }
     }
@@ -89,10 +89,10 @@ fn metered(settings: Settings) -> u32 {
     let report = simulation().run().unwrap();
     let most = report.bypass_max;
     let judged = simulation().with_monitor("at most", Bypass::at_most(most)).run().unwrap();
-    assert_eq!(judged.judgement("at most"), Some(Judgement::Holds), "seed {seed}");
+    assert_eq!(judged.judgement_of("at most"), Some(Judgement::Holds), "seed {seed}");
     if most > 0 {
         let below = simulation().with_monitor("below", Bypass::at_most(most - 1)).run().unwrap();
-        assert_eq!(below.judgement("below"), Some(Judgement::Violated), "seed {seed}");
+        assert_eq!(below.judgement_of("below"), Some(Judgement::Violated), "seed {seed}");
     }
     most
 }
@@ -111,14 +111,14 @@ fn simultaneous_entries(size: u32, numbers: &[u32]) -> Settings {
 /// delay in units. All other links take one unit.
 fn links(settings: &mut Settings, slow: &[(u32, u32, u64)]) {
     let size = settings.size as usize;
-    let mut spans = vec![Distribution::units(1); size * size];
+    let mut spans = vec![Distribution::time_units(1); size * size];
     for (from, to, units) in slow {
-        spans[(*from as usize - 1) * size + *to as usize - 1] = Distribution::units(*units);
+        spans[(*from as usize - 1) * size + *to as usize - 1] = Distribution::time_units(*units);
     }
     settings.network.latency = Latency::Links(Arc::from(spans));
 }
 
-fn at_coordinator(number: u32, settings: Settings) -> Report {
+fn at_coordinator(number: u32, settings: Settings) -> RunReport {
     let coordinator = ProcessId(number - 1);
     let parameters = Parameters { coordinator, ..parameters(&settings) };
     run_with("central", &parameters, settings)
@@ -139,7 +139,7 @@ fn uncontended_coordinator_entry_takes_three_messages() {
 fn coordinator_serves_by_arrival() {
     let mut settings = simultaneous_entries(5, &[1, 2, 4]);
     links(&mut settings, &[(4, 5, 2), (1, 5, 3)]);
-    settings.workload.locking.as_mut().unwrap().hold = Distribution::units(10);
+    settings.workload.locking.as_mut().unwrap().hold = Distribution::time_units(10);
     let report = at_coordinator(5, settings);
     assert_eq!(report.metrics.entering_processes, [ProcessId(1), ProcessId(3), ProcessId(0)]);
     assert_eq!(report.metrics.sent, 9);
@@ -163,7 +163,7 @@ fn ricart_agrawala_waits_only_for_process_inside() {
     // P1's request arrives before the other processes request. P2's request arrives while P1 is
     // inside.
     links(&mut settings, &[(2, 1, 5), (2, 3, 5)]);
-    settings.workload.locking.as_mut().unwrap().hold = Distribution::units(30);
+    settings.workload.locking.as_mut().unwrap().hold = Distribution::time_units(30);
     let report = run("ricart-agrawala", settings);
     assert_eq!(report.metrics.entering_processes, [ProcessId(0), ProcessId(1)]);
     assert_eq!(report.metrics.synchronisation_delay.longest, 1_000_000, "one reply");
@@ -234,7 +234,7 @@ fn idle_token_circulates_except_during_entry() {
         assert!((sent - expected).abs() < 4.0 * error + 1.0, "n = {size}: {sent}, not {expected}");
     }
     let mut settings = simultaneous_entries(5, &[3]);
-    settings.workload.locking.as_mut().unwrap().hold = Distribution::units(900);
+    settings.workload.locking.as_mut().unwrap().hold = Distribution::time_units(900);
     settings.limits.until = Some(800_000_000);
     assert_eq!(run("token-ring", settings).metrics.sent, 2, "P1 to P2 to P3, and no further");
 }
@@ -263,9 +263,9 @@ fn ring_passes_token_within_lap() {
     for seed in 0..1000 {
         let size = 2 + (seed % 7) as u32;
         let mut settings = busy(size, 3, seed);
-        settings.network.latency = Distribution::units(1).into();
+        settings.network.latency = Distribution::time_units(1).into();
         settings.workload.locking.as_mut().unwrap().pattern =
-            RequestPattern::Closed { think: Distribution::between_units(0, 30) };
+            RequestPattern::Closed { think: Distribution::between_time_units(0, 30) };
         let report = run("token-ring", settings);
         let (context, metrics) = (format!("n = {size}, seed {seed}"), &report.metrics);
         // A lap has N hops of one unit. Each other process may keep the token for one unit and then
@@ -277,7 +277,7 @@ fn ring_passes_token_within_lap() {
     }
 }
 
-fn maekawa(kind: QuorumKind, settings: Settings) -> Report {
+fn maekawa(kind: QuorumKind, settings: Settings) -> RunReport {
     let parameters = Parameters { quorum_kind: Some(kind), ..parameters(&settings) };
     run_with("maekawa", &parameters, settings)
 }
@@ -336,12 +336,12 @@ fn contended_compositions_stay_within_the_bounds_of_their_cards() {
     let mut checked = 0;
     for name in catalogue::composition_names() {
         for (size, entries) in [(3, 1), (5, 1), (9, 5)] {
-            let cost = match catalogue::card(name, &Parameters::plain(size)) {
+            let cost = match catalogue::card(name, &Parameters::with_defaults(size)) {
                 Ok(card) if is_lock(card.service) => card.messages,
                 _ => continue,
             };
             let mut settings = busy(size, entries, 1);
-            settings.network.latency = Distribution::units(1).into();
+            settings.network.latency = Distribution::time_units(1).into();
             let report = run(name, settings);
             let each = report.metrics.messages_per_entry(Layer::Mutex);
             let context = format!("{name}, n = {size}: {each} messages, {cost:?}");
@@ -366,7 +366,7 @@ fn predictions_lie_within_the_bounds_of_the_cards() {
     ];
     let (mut checked, mut upper_bounds, mut contradictions) = (0, 0, Vec::new());
     for (name, size) in catalogue::names().flat_map(|name| (1..=17).map(move |size| (name, size))) {
-        let parameters = Parameters::plain(size);
+        let parameters = Parameters::with_defaults(size);
         let Ok(card) = catalogue::card(name, &parameters) else { continue };
         let cost = card.messages;
         for workload in workloads {

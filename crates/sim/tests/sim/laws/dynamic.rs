@@ -12,7 +12,7 @@ use crate::common::runs::{busy, seeded};
 const LOCKS: [&str; 4] = ["carvalho-roucairol", "suzuki-kasami", "raymond", "naimi-trehel"];
 
 fn card(name: &str, size: u32) -> Card {
-    catalogue::card(name, &Parameters::plain(size)).expect("the catalogue knows the name")
+    catalogue::card(name, &Parameters::with_defaults(size)).expect("the catalogue knows the name")
 }
 
 /// Returns settings in which processes enter the critical section `total` times, one after the
@@ -65,7 +65,7 @@ fn predicted(name: &str, parameters: &Parameters) -> f64 {
 #[test]
 fn sequential_mean_costs_match_literature() {
     for size in [2, 3, 7] {
-        let plain = Parameters::plain(size);
+        let plain = Parameters::with_defaults(size);
         for name in ["carvalho-roucairol", "suzuki-kasami", "naimi-trehel"] {
             assert_mean(name, &plain, predicted(name, &plain));
         }
@@ -80,8 +80,8 @@ fn sequential_mean_costs_match_literature() {
 /// messages per entry.
 #[test]
 fn wrong_mean_is_rejected() {
-    let measured = mean("naimi-trehel", &Parameters::plain(10), 2000, 50);
-    let predicted = predicted("naimi-trehel", &Parameters::plain(10));
+    let measured = mean("naimi-trehel", &Parameters::with_defaults(10), 2000, 50);
+    let predicted = predicted("naimi-trehel", &Parameters::with_defaults(10));
     assert!(!measured.agrees_with(predicted + 0.04, 4.0), "{measured:?}");
     assert!(!measured.agrees_with(predicted - 0.04, 4.0), "{measured:?}");
 }
@@ -93,9 +93,10 @@ fn wrong_mean_is_rejected() {
 fn raymond_takes_about_four_messages_under_load() {
     for (name, tree) in catalogue::TREE_SHAPES {
         for size in [7, 15, 31] {
-            let parameters = Parameters { tree_shape: *tree, ..Parameters::plain(size) };
+            let parameters = Parameters { tree_shape: *tree, ..Parameters::with_defaults(size) };
             let mut settings = Settings { workload: Workload::entries(20), ..Settings::new(size) };
-            settings.workload.locking.as_mut().expect("they lock").hold = Distribution::units(5);
+            settings.workload.locking.as_mut().expect("they lock").hold =
+                Distribution::time_units(5);
             let report = run_with("raymond", &parameters, settings);
             let per_entry = report.metrics.messages_per_entry(Layer::Mutex);
             assert!((3.2..=4.0).contains(&per_entry), "{name} of {size}: {per_entry}");

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 
 use tenure_core::{ChannelOrder, ProcessId, Timing};
 use tenure_sim::{
-    AutomaticRecovery, Chance, CrashTrigger, Distribution, Fault, Random, RecoveredState, Report,
-    Settings, Workload,
+    AutomaticRecovery, Chance, CrashTrigger, Distribution, Fault, Random, RecoveredState,
+    RunReport, Settings, Workload,
 };
 
 use super::{RINGS, parameters, ring, run_late};
@@ -60,7 +60,7 @@ fn trial(name: &str, seed: u64) -> Trial {
     let starters = (0..4).filter(|place| starts & (1 << place) != 0).map(ProcessId);
     settings.workload = Workload::elect_by(starters);
     settings.seed = seed;
-    settings.network.latency = Distribution::between_units(0, 5).into();
+    settings.network.latency = Distribution::between_time_units(0, 5).into();
     settings.beyond_assumptions = true;
     if name != "bully" {
         settings.detector = None;
@@ -68,7 +68,7 @@ fn trial(name: &str, seed: u64) -> Trial {
     Trial { settings, late: Vec::new(), allowed: None, variant: "" }
 }
 
-fn runs(name: &str, change: &dyn Fn(&mut Trial)) -> Vec<Report> {
+fn runs(name: &str, change: &dyn Fn(&mut Trial)) -> Vec<RunReport> {
     let run = |seed| {
         let mut trial = trial(name, seed);
         change(&mut trial);
@@ -89,7 +89,7 @@ fn assert_effect(name: &str, expected: Effect, change: &dyn Fn(&mut Trial)) {
         runs.iter().flat_map(|report| &report.faults).filter(|count| count.requested);
     let observed: u64 = requested_faults.clone().map(|count| count.observed).sum();
     assert!(observed > 0 || requested_faults.count() == 0, "{name}: the fault never happened");
-    let wrong = |report: &&Report| {
+    let wrong = |report: &&RunReport| {
         let believed: BTreeSet<_> = report.beliefs.iter().flatten().collect();
         // Processes may still believe in a leader that has crashed. The election is then stuck, but
         // not unsafe.
@@ -143,7 +143,8 @@ fn reordering_misleads_lelann_and_blocks_dolev_klawe_rodeh() {
 
 #[test]
 fn lost_message_blocks_ring_and_misleads_bully() {
-    let lose = |trial: &mut Trial| trial.settings.network.loss = Chance::at_most(0.2, 1);
+    let lose =
+        |trial: &mut Trial| trial.settings.network.loss = Chance::with_max_occurrences(0.2, 1);
     assert_effect("lelann", Unsafe, &lose);
     for name in &RINGS[1..] {
         assert_effect(name, Blocked, &lose);
@@ -164,7 +165,7 @@ fn lost_message_blocks_ring_and_misleads_bully() {
 fn duplicates_harm_no_election() {
     for name in elections() {
         assert_effect(name, Fine, &|trial| {
-            trial.settings.network.duplication = Chance::at_most(0.2, 1);
+            trial.settings.network.duplication = Chance::with_max_occurrences(0.2, 1);
             trial.settings.network.order = Some(ChannelOrder::Fifo);
         });
     }
@@ -241,7 +242,7 @@ fn too_short(trial: &mut Trial) {
     trial.allowed = Some(500_000);
 }
 
-fn two_at_a_time(report: &&Report) -> bool {
+fn two_at_a_time(report: &&RunReport) -> bool {
     is_violated(report, "one-leader-at-a-time")
 }
 

@@ -3,10 +3,10 @@
 use tenure_algorithms::catalogue::{Parameters, predicted_messages};
 use tenure_algorithms::election::chang_roberts::predicted_message_count;
 use tenure_core::theory::WorkloadKind;
-use tenure_core::{ProcessId, TICKS_PER_UNIT};
+use tenure_core::{ProcessId, TICKS_PER_TIME_UNIT};
 use tenure_sim::{
     Chance, CrashTrigger, Distribution, Fault, Judgement, Latency, Moments, Random, RecoveredState,
-    Report, Settings, Workload, theory,
+    RunReport, Settings, Workload, theory,
 };
 
 use super::{parameters, ring, run, run_with};
@@ -51,11 +51,15 @@ fn hirschberg_sinclair_stays_below_bound() {
             assert_eq!(report.failures().next(), None, "seed {seed}: {ids:?}");
             report.metrics.sent
         };
-        let plain = sent(Distribution::units(1), seed);
-        assert_eq!(plain, sent(Distribution::between_units(1, 9), seed), "seed {seed}: {ids:?}");
+        let plain = sent(Distribution::time_units(1), seed);
+        assert_eq!(
+            plain,
+            sent(Distribution::between_time_units(1, 9), seed),
+            "seed {seed}: {ids:?}"
+        );
         let bound = predicted_messages(
             "hirschberg-sinclair",
-            &Parameters::plain(size),
+            &Parameters::with_defaults(size),
             WorkloadKind::AllStartRandomRanks,
         );
         let bound = bound.unwrap().expect("theory has a bound").messages.numerator;
@@ -72,7 +76,7 @@ fn bully_worst_case_is_quadratic() {
         let report = run("bully", settings);
         assert_eq!(report.metrics.sent, u64::from(size * (size - 1)), "n = {size}");
         assert_eq!(report.leaders, [ProcessId(size - 2)], "n = {size}");
-        assert_eq!(report.judgement("validity"), Some(Judgement::Holds), "n = {size}");
+        assert_eq!(report.judgement_of("validity"), Some(Judgement::Holds), "n = {size}");
     }
 }
 
@@ -80,7 +84,7 @@ fn bully_worst_case_is_quadratic() {
 fn bully_replaces_and_restores_leader() {
     for seed in 0..1000 {
         let mut settings =
-            seeded(5, seed, Workload::elect_by_all(), Distribution::between_units(0, 1));
+            seeded(5, seed, Workload::elect_by_all(), Distribution::between_time_units(0, 1));
         let when = CrashTrigger::At(100_000_000);
         settings.faults = vec![crash(4, when)];
         let report = run("bully", settings.clone());
@@ -136,7 +140,7 @@ fn owner_of_returned_id_announces() {
         ids.insert(place, 28);
         let report = run("chang-roberts", ring(&ids));
         assert_eq!(report.leaders, [ProcessId::from_index(place)], "seed {seed}: {ids:?}");
-        assert_eq!(report.judgement("validity"), Some(Judgement::Holds), "seed {seed}");
+        assert_eq!(report.judgement_of("validity"), Some(Judgement::Holds), "seed {seed}");
     }
 }
 
@@ -152,7 +156,7 @@ fn any_initiators_agree_on_the_largest() {
         for name in ["chang-roberts", "hirschberg-sinclair", "bully"] {
             let mut settings = ring(&ids);
             settings.seed = seed;
-            settings.network.latency = Distribution::between_units(1, 4).into();
+            settings.network.latency = Distribution::between_time_units(1, 4).into();
             settings.workload = Workload::elect_by(starters.clone());
             let report = run(name, settings);
             assert_eq!(report.failures().next(), None, "{name}, seed {seed}: {ids:?}");
@@ -265,11 +269,11 @@ fn permute(ids: &mut [u32], from: usize, visit: &mut impl FnMut(&[u32])) {
 }
 
 /// Returns the number of messages of the kinds election, answer and coordinator.
-fn by_kind(report: &Report) -> [u64; 3] {
+fn by_kind(report: &RunReport) -> [u64; 3] {
     ["election", "answer", "coordinator"].map(|kind| sent_of(report, kind))
 }
 
-fn bully(size: u32, initiators: &[u32], down: &[u32]) -> Report {
+fn bully(size: u32, initiators: &[u32], down: &[u32]) -> RunReport {
     let mut settings = Settings::new(size);
     settings.workload = Workload::elect_by(initiators.iter().map(|number| ProcessId(number - 1)));
     settings.down = down.iter().map(|number| ProcessId(number - 1)).collect();
@@ -335,7 +339,7 @@ fn run_ends_only_when_all_processes_agree_on_the_term() {
         let mut settings =
             Settings { seed, workload: Workload::elect_by_all(), ..Settings::new(8) };
         settings.network.loss = Chance::with_probability(0.1);
-        settings.network.latency = Latency::Same(Distribution::between_units(1, 4));
+        settings.network.latency = Latency::Same(Distribution::between_time_units(1, 4));
         let report = run("invitation", settings);
         assert_hold(&report, &["agreement"], &format!("seed {seed}"));
     }
@@ -348,8 +352,8 @@ fn run_ends_only_when_all_processes_agree_on_the_term() {
 fn prediction_admits_overtaken_and_late_messages() {
     let sent = |ids: &[u32], latency, gst, seed| {
         let mut settings = ring(ids);
-        settings.network.latency = Distribution::between_units(1, latency).into();
-        (settings.time.gst, settings.seed) = (gst * TICKS_PER_UNIT, seed);
+        settings.network.latency = Distribution::between_time_units(1, latency).into();
+        (settings.time.gst, settings.seed) = (gst * TICKS_PER_TIME_UNIT, seed);
         let report = run("restarting-chang-roberts", settings);
         assert_eq!(report.failures().next(), None, "{ids:?}, gst {gst}, seed {seed}");
         report.metrics.sent

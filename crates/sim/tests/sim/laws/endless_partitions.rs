@@ -1,6 +1,6 @@
 //! Tests of partitions that never end.
 
-use tenure_core::{ProcessId, TICKS_PER_UNIT};
+use tenure_core::{ProcessId, TICKS_PER_TIME_UNIT};
 use tenure_sim::{
     AutomaticRecovery, CrashTrigger, Fault, Judgement, RecoveredState, Settings, Workload,
 };
@@ -11,10 +11,10 @@ use crate::common::runs::{assert_hold, assert_served};
 /// Returns settings with a partition for each element of `sides`. The partitions never end.
 fn partitioned(size: u32, sides: &[&[u32]], workload: Workload) -> Settings {
     let mut settings = Settings { workload, ..Settings::new(size) };
-    settings.limits.stall_timeout = Some(1000 * TICKS_PER_UNIT);
+    settings.limits.stall_timeout = Some(1000 * TICKS_PER_TIME_UNIT);
     let partition = |side: &&[u32]| Fault::Partition {
         side: side.iter().map(|number| ProcessId(number - 1)).collect(),
-        from: TICKS_PER_UNIT,
+        from: TICKS_PER_TIME_UNIT,
         until: None,
     };
     settings.faults = sides.iter().map(partition).collect();
@@ -70,7 +70,7 @@ fn endless_partition_must_leave_majority() {
 fn processes_that_stay_down_must_leave_majority() {
     let crash = |number: u32, recovery| Fault::Crash {
         process: ProcessId(number - 1),
-        when: CrashTrigger::At(TICKS_PER_UNIT),
+        when: CrashTrigger::At(TICKS_PER_TIME_UNIT),
         recovery,
     };
     let settings = |faults: &[Fault]| {
@@ -78,7 +78,8 @@ fn processes_that_stay_down_must_leave_majority() {
         settings.faults = faults.to_vec();
         settings
     };
-    let recovery = AutomaticRecovery { downtime: TICKS_PER_UNIT, memory: RecoveredState::Stable };
+    let recovery =
+        AutomaticRecovery { downtime: TICKS_PER_TIME_UNIT, memory: RecoveredState::Stable };
     let three = [crash(1, None), crash(2, None), crash(3, None)];
     for name in ["raft", "raft-log", "majority"] {
         let error = try_run(name, settings(&three)).expect_err("no majority");
@@ -91,9 +92,9 @@ fn processes_that_stay_down_must_leave_majority() {
     let recover =
         |ticks| Fault::Recover { process: ProcessId(2), at: ticks, memory: RecoveredState::Stable };
     let with_recovery = |ticks| [&three[..], &[recover(ticks)]].concat();
-    let later = run("raft", settings(&with_recovery(2 * TICKS_PER_UNIT)));
+    let later = run("raft", settings(&with_recovery(2 * TICKS_PER_TIME_UNIT)));
     assert_served(&later, "one recovers at a given time");
-    let earlier = try_run("raft", settings(&with_recovery(TICKS_PER_UNIT / 2)));
+    let earlier = try_run("raft", settings(&with_recovery(TICKS_PER_TIME_UNIT / 2)));
     let message = earlier.expect_err("it crashes after the recovery").to_string();
     assert!(message.contains("3 of 5 processes stay down"), "{message}");
     assert_served(&run("bully", settings(&three)), "bully needs no majority");
@@ -108,6 +109,6 @@ fn cut_off_process_waits_beyond_assumptions() {
     let mut settings = partitioned(5, &[&[1]], Workload::elect_by_all());
     settings.beyond_assumptions = true;
     let report = run("raft", settings);
-    assert_eq!(report.judgement("progress"), Some(Judgement::Violated));
+    assert_eq!(report.judgement_of("progress"), Some(Judgement::Violated));
     assert_eq!(report.blocked, [ProcessId(0)]);
 }

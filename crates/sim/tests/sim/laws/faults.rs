@@ -6,8 +6,8 @@ use tenure_core::quorum::QuorumKind;
 use tenure_core::tree::TreeShape;
 use tenure_core::{ChannelOrder, Layer, ProcessId, Property};
 use tenure_sim::{
-    AutomaticRecovery, Chance, CrashTrigger, Distribution, Fault, RecoveredState, Report, Settings,
-    Workload,
+    AutomaticRecovery, Chance, CrashTrigger, Distribution, Fault, RecoveredState, RunReport,
+    Settings, Workload,
 };
 
 use super::{LOCKS, parameters, run, run_with};
@@ -52,7 +52,7 @@ fn configured(name: &str, settings: &Settings) -> (String, Parameters) {
 }
 
 /// Runs a lock with a fault, once for each seed. Returns the reports.
-fn runs(name: &str, fault: &dyn Fn(&mut Settings)) -> Vec<Report> {
+fn runs(name: &str, fault: &dyn Fn(&mut Settings)) -> Vec<RunReport> {
     let run = |seed| {
         let mut settings = hurried(seed);
         fault(&mut settings);
@@ -131,13 +131,14 @@ fn reordering_breaks_only_lamport() {
 
 #[test]
 fn lost_message_blocks_but_keeps_exclusion() {
-    let lose = |settings: &mut Settings| settings.network.loss = Chance::at_most(0.2, 1);
+    let lose =
+        |settings: &mut Settings| settings.network.loss = Chance::with_max_occurrences(0.2, 1);
     assert_effects(&lose, &LOCKS.map(|name| (name, Blocked)));
 }
 
 fn duplicating(order: ChannelOrder) -> impl Fn(&mut Settings) {
     move |settings| {
-        settings.network.duplication = Chance::at_most(0.2, 1);
+        settings.network.duplication = Chance::with_max_occurrences(0.2, 1);
         settings.network.order = Some(order);
         settings.workload = Workload::entries(4);
     }
@@ -295,7 +296,7 @@ fn healed_partition_blocks_locks_without_retransmission() {
         for seed in 0..100 {
             let mut settings = busy(3, 2, seed);
             healing(&mut settings);
-            settings.instrumentation.properties =
+            settings.monitoring.properties =
                 Some(vec![Property::MutualExclusion, Property::StarvationFreedom]);
             let report = run(name, settings);
             assert_eq!(report.failures().next(), None, "{name}, seed {seed}");
@@ -349,7 +350,7 @@ fn fifo_masks_loss_duplication_and_reordering() {
             // The order of entries is not judged, because a repeated message may carry news of a
             // later request.
             let (safe, live) = (Property::MutualExclusion, Property::StarvationFreedom);
-            settings.instrumentation.properties = Some(vec![safe, live, Property::Fencing]);
+            settings.monitoring.properties = Some(vec![safe, live, Property::Fencing]);
             let report = run(&name, settings);
             assert_eq!(report.failures().next(), None, "{name}, seed {seed}");
             assert_eq!(report.metrics.entry_count, 6, "{name}, seed {seed}");

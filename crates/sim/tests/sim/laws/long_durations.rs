@@ -1,7 +1,7 @@
 //! Tests of runs with durations as long as the maximum time of a run, and of runs in which one user
 //! issues very many commands.
 
-use tenure_core::{ProcessId, TICKS_PER_UNIT, Timing};
+use tenure_core::{ProcessId, TICKS_PER_TIME_UNIT, Timing};
 use tenure_sim::{
     AutomaticRecovery, BackgroundTraffic, CrashTrigger, DetectorSettings, Distribution, EndReason,
     Fault, Judgement, RecoveredState, RequestPattern, Settings, Workload,
@@ -36,7 +36,8 @@ const DURATIONS: [(&str, SetDuration); 10] = [
         locking.pattern = RequestPattern::Open { every: duration };
     }),
     ("message between users", |settings, duration| {
-        settings.workload.background_traffic = Some(BackgroundTraffic::always(duration));
+        settings.workload.background_traffic =
+            Some(BackgroundTraffic::triggering_after_each_request(duration));
     }),
     ("detection", |settings, duration| {
         settings.detector = Some(DetectorSettings { delay: duration });
@@ -62,7 +63,7 @@ fn longest(duration: Distribution) -> u64 {
 
 #[test]
 fn long_durations_never_exceed_maximum_time() {
-    let long_tail = Distribution::LogNormal { median: TICKS_PER_UNIT, sigma: 60.0 };
+    let long_tail = Distribution::LogNormal { median: TICKS_PER_TIME_UNIT, sigma: 60.0 };
     for duration in [Distribution::Constant(MAX_TIME), Distribution::Constant(u64::MAX), long_tail]
     {
         for (name, set) in DURATIONS {
@@ -84,7 +85,7 @@ fn run_until_maximum_time_decides_nothing() {
     locking.hold = Distribution::Constant(MAX_TIME / 2);
     let report = run("central", settings);
     assert_eq!((report.ended, report.metrics.entry_count), (EndReason::TimeExhausted, 2));
-    assert_eq!(report.judgement("starvation-freedom"), Some(Judgement::Incomplete));
+    assert_eq!(report.judgement_of("starvation-freedom"), Some(Judgement::Incomplete));
     assert_eq!((report.failures().next(), report.endless_wait_kind), (None, None));
 }
 

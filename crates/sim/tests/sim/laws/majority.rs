@@ -2,19 +2,19 @@
 
 use std::collections::BTreeSet;
 
-use tenure_algorithms::mutex::Majority;
+use tenure_algorithms::mutex::FaultTolerantMaekawa;
 use tenure_algorithms::mutex::majority::Config;
 use tenure_core::quorum::QuorumKind;
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{Algorithm, Fence, Monitor, Observation, ProcessId, Property, Violation};
-use tenure_sim::{CrashTrigger, Distribution, Fault, Random, Report, Settings, Workload};
+use tenure_sim::{CrashTrigger, Distribution, Fault, Random, RunReport, Settings, Workload};
 
 use crate::by_service::{simulate, simulation};
 use crate::common::runs::{assert_hold, assert_served, busy, crash, is_violated};
 
-fn run(kind: QuorumKind, settings: Settings) -> Report {
+fn run(kind: QuorumKind, settings: Settings) -> RunReport {
     let config = Config::with_quorum_kind(kind, settings.size).unwrap();
-    simulate::<Majority>(config, settings)
+    simulate::<FaultTolerantMaekawa>(config, settings)
 }
 
 /// Returns faults in which `crashes` processes crash and stay down. Each of these processes crashes
@@ -39,7 +39,8 @@ fn entry_cost_matches_card_without_crash() {
         (QuorumKind::Plane, 7),
         (QuorumKind::Grid, 9),
     ] {
-        let cost = Majority::card(&Config::with_quorum_kind(kind, size).unwrap(), size).messages;
+        let cost = FaultTolerantMaekawa::card(&Config::with_quorum_kind(kind, size).unwrap(), size)
+            .messages;
         for seed in 0..300 {
             let report = run(kind, busy(size, 3, seed));
             let context = format!("{kind:?}, n = {size}, seed {seed}");
@@ -170,11 +171,11 @@ fn false_suspicions_admit_two_with_different_fences() {
             let mut random = Random::new(seed);
             let mut settings = busy(size, 3, seed);
             settings.workload.locking.as_mut().unwrap().hold =
-                Distribution::units(random.below(20));
+                Distribution::time_units(random.below(20));
             settings.faults = suspicions(size, &mut random);
             settings.beyond_assumptions = true;
             let config = Config::with_quorum_kind(kind, size).unwrap();
-            let simulation = simulation::<Majority>(config, settings)
+            let simulation = simulation::<FaultTolerantMaekawa>(config, settings)
                 .with_monitor("different-fences", DifferentFences::default());
             let report = simulation.run().unwrap();
             let context = format!("{kind:?}, n = {size}, seed {seed}");

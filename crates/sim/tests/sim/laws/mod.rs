@@ -22,7 +22,7 @@ use std::sync::Arc;
 use tenure_algorithms::catalogue::{AlgorithmVisitor, Parameters, visit};
 use tenure_core::service::election::Command;
 use tenure_core::{Agreement, Algorithm, Election, Mutex, ProcessId, Rank};
-use tenure_sim::{Report, Settings, SettingsError, Simulation, Workload};
+use tenure_sim::{RunReport, Settings, SettingsError, Simulation, Workload};
 
 /// Visitor of the catalogue that simulates the algorithm with a given name.
 struct Run {
@@ -33,7 +33,7 @@ struct Run {
 }
 
 impl AlgorithmVisitor for Run {
-    type Output = Result<Report, SettingsError>;
+    type Output = Result<RunReport, SettingsError>;
 
     fn mutex<P: Mutex + Algorithm>(self, config: P::Config) -> Self::Output {
         Simulation::<P>::for_algorithm(config, self.settings)?.run()
@@ -56,21 +56,21 @@ fn parameters(settings: &Settings) -> Parameters {
     let delay = settings.network.latency.max_ticks().unwrap_or(5_000_000);
     let ranks: Arc<[Rank]> =
         (0..settings.size).map(|place| settings.rank(ProcessId(place))).collect();
-    Parameters { ranks, delay, ..Parameters::plain(settings.size) }
+    Parameters { ranks, delay, ..Parameters::with_defaults(settings.size) }
 }
 
-fn try_run(name: &str, settings: Settings) -> Result<Report, SettingsError> {
+fn try_run(name: &str, settings: Settings) -> Result<RunReport, SettingsError> {
     let parameters = parameters(&settings);
     let run = Run { settings, late: Vec::new() };
     visit(name, &parameters, run).expect("the catalogue knows the name")
 }
 
-fn run(name: &str, settings: Settings) -> Report {
+fn run(name: &str, settings: Settings) -> RunReport {
     let parameters = parameters(&settings);
     run_with(name, &parameters, settings)
 }
 
-fn run_with(name: &str, parameters: &Parameters, settings: Settings) -> Report {
+fn run_with(name: &str, parameters: &Parameters, settings: Settings) -> RunReport {
     run_late(name, parameters, settings, Vec::new())
 }
 
@@ -81,7 +81,7 @@ fn run_late(
     parameters: &Parameters,
     settings: Settings,
     late: Vec<(u64, ProcessId)>,
-) -> Report {
+) -> RunReport {
     let seed = settings.seed;
     let ran = visit(name, parameters, Run { settings, late });
     let ran = ran.unwrap_or_else(|error| panic!("{name}: {error}"));

@@ -10,10 +10,10 @@ use crate::common::runs::{assert_hold, is_violated, seeded, talkative};
 /// Returns settings in which users send messages to each other. The messages between users are
 /// faster than the messages of the lock.
 fn settings(size: u32, seed: u64) -> Settings {
-    let workload = talkative(3, Distribution::between_units(0, 40));
-    let mut settings = seeded(size, seed, workload, Distribution::between_units(1, 9));
+    let workload = talkative(3, Distribution::between_time_units(0, 40));
+    let mut settings = seeded(size, seed, workload, Distribution::between_time_units(1, 9));
     settings.network.order = Some(ChannelOrder::Fifo);
-    settings.instrumentation.order_check = GroupSizeCondition::Always;
+    settings.monitoring.order_check = GroupSizeCondition::Always;
     settings
 }
 

@@ -28,12 +28,12 @@ fn every_lock_keeps_card_promises() {
 fn every_election_keeps_card_promises() {
     for name in ELECTIONS {
         for (size, seeds) in [(2, 300), (3, 500), (7, 400)] {
-            let cost = catalogue::card(name, &Parameters::plain(size)).unwrap().messages;
+            let cost = catalogue::card(name, &Parameters::with_defaults(size)).unwrap().messages;
             for seed in 0..seeds {
                 let ids = shuffled(size, &mut Random::new(seed));
                 let mut settings = ring(&ids);
                 settings.seed = seed;
-                settings.network.latency = Distribution::between_units(0, 4).into();
+                settings.network.latency = Distribution::between_time_units(0, 4).into();
                 let report = run(name, settings);
                 let context = format!("{name}, {ids:?}, seed {seed}");
                 assert_served(&report, &context);
@@ -101,6 +101,6 @@ fn only_promised_properties_make_failure() {
     let report = found.expect("the coordinator serves in order of arrival, not of asking");
     assert!(!report.has_failed(), "central promises no such thing");
     settings.seed = report.seed;
-    settings.instrumentation.properties = Some(vec![Property::Bypass(Some(1))]);
+    settings.monitoring.properties = Some(vec![Property::Bypass(Some(1))]);
     assert!(run("central", settings).has_failed(), "a requested property counts as a failure");
 }

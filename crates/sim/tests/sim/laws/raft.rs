@@ -1,21 +1,21 @@
 //! Tests of Raft's election with many seeds: its cost, and the faults that it survives.
 
 use tenure_core::{ChannelOrder, ProcessId, Timing};
-use tenure_sim::{Chance, CrashTrigger, Distribution, Report, Settings, Workload};
+use tenure_sim::{Chance, CrashTrigger, Distribution, RunReport, Settings, Workload};
 
 use super::{parameters, run_with};
 use crate::common::runs::{assert_hold, assert_served, crash, crash_and_recover, seeded};
 
 fn electing(size: u32, seed: u64) -> Settings {
     let mut settings =
-        seeded(size, seed, Workload::elect_by_all(), Distribution::between_units(0, 2));
+        seeded(size, seed, Workload::elect_by_all(), Distribution::between_time_units(0, 2));
     settings.network.order = Some(ChannelOrder::Reordered);
     settings
 }
 
 /// Runs the election twice: without and with pre-vote. Asserts that all promises hold and that no
 /// term has two leaders. Calls `look` with each report.
-fn held(settings: &Settings, mut look: impl FnMut(&Report)) {
+fn held(settings: &Settings, mut look: impl FnMut(&RunReport)) {
     for variant in [None, Some("pre-vote")] {
         let mut parameters = parameters(settings);
         parameters.variants = variant.into_iter().map(str::to_owned).collect();

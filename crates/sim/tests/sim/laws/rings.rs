@@ -3,7 +3,7 @@
 use tenure_algorithms::catalogue::{Parameters, predicted_messages};
 use tenure_core::theory::WorkloadKind;
 use tenure_core::{ProcessId, Rank};
-use tenure_sim::{Chance, Distribution, Moments, Random, Report, Settings, Workload};
+use tenure_sim::{Chance, Distribution, Moments, Random, RunReport, Settings, Workload};
 
 use super::{RINGS, ring, run};
 use crate::common::runs::{busy, shuffled};
@@ -16,12 +16,12 @@ fn any_ring(size: u32, seed: u64) -> Settings {
     let first = random.below(u64::from(size)) as u32;
     let starters = (0..size).filter(|place| *place == first || random.below(3) == 0);
     settings.workload = Workload::elect_by(starters.map(ProcessId).collect::<Vec<_>>());
-    settings.network.latency = Distribution::between_units(0, 7).into();
+    settings.network.latency = Distribution::between_time_units(0, 7).into();
     settings.seed = seed;
     settings
 }
 
-fn held(name: &str, settings: Settings) -> Report {
+fn held(name: &str, settings: Settings) -> RunReport {
     let context = format!("{name}, n = {}, seed {}", settings.size, settings.seed);
     let report = run(name, settings);
     assert_eq!(report.failures().next(), None, "{context}");
@@ -52,9 +52,12 @@ fn lelann_takes_one_to_two_laps() {
 }
 
 fn bound(name: &str, size: u32) -> u64 {
-    let expected =
-        predicted_messages(name, &Parameters::plain(size), WorkloadKind::AllStartRandomRanks)
-            .unwrap();
+    let expected = predicted_messages(
+        name,
+        &Parameters::with_defaults(size),
+        WorkloadKind::AllStartRandomRanks,
+    )
+    .unwrap();
     expected.expect("theory has a bound").messages.numerator
 }
 

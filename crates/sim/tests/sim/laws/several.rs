@@ -7,12 +7,12 @@ use tenure_algorithms::catalogue::Parameters;
 use tenure_algorithms::compose::keyed::LockName;
 use tenure_algorithms::compose::{LockSequence, lock_sequence};
 use tenure_algorithms::mutex::{Central, central};
-use tenure_sim::{EndReason, Report};
+use tenure_sim::{EndReason, RunReport};
 
 use super::{parameters, run_with};
 use crate::common::runs::{assert_served, busy, sent_of, simulate};
 
-fn edge_chasing(size: u32, seed: u64, variants: &[&str]) -> Report {
+fn edge_chasing(size: u32, seed: u64, variants: &[&str]) -> RunReport {
     let settings = busy(size, 3, seed);
     let variants = variants.iter().map(|name| name.to_string()).collect();
     let parameters = Parameters { variants, ..parameters(&settings) };
@@ -66,7 +66,7 @@ fn ordered_requests_avoid_deadlock() {
 /// Runs a group in which all processes use the same three locks. If `opposite` is true, every
 /// second process requests the locks in the opposite order. The names of the locks contain letters
 /// of several writing systems.
-fn named(size: u32, seed: u64, opposite: bool) -> Report {
+fn named(size: u32, seed: u64, opposite: bool) -> RunReport {
     let sorted = ["büro", "办公室", "🔒"].map(|name| LockName::new(name).unwrap()).to_vec();
     let list = |process| {
         let mut names = sorted.clone();

@@ -1,6 +1,6 @@
 //! Tests of the decision that a run makes no progress any more.
 
-use tenure_core::{ProcessId, TICKS_PER_UNIT};
+use tenure_core::{ProcessId, TICKS_PER_TIME_UNIT};
 use tenure_sim::{
     CrashTrigger, Distribution, EndReason, Judgement, RequestPattern, Settings, Workload,
 };
@@ -17,14 +17,14 @@ fn election_time_depends_on_identifiers() {
 /// Returns settings of a run that is stalled after 1000 units without progress.
 fn impatient(size: u32, workload: Workload) -> Settings {
     let mut settings = Settings { workload, ..Settings::new(size) };
-    settings.limits.stall_timeout = Some(1000 * TICKS_PER_UNIT);
+    settings.limits.stall_timeout = Some(1000 * TICKS_PER_TIME_UNIT);
     settings
 }
 
 #[test]
 fn pending_fault_prevents_stall() {
     let mut settings = impatient(3, Workload::elect_by_all());
-    settings.faults = vec![crash(2, CrashTrigger::At(20_000 * TICKS_PER_UNIT))];
+    settings.faults = vec![crash(2, CrashTrigger::At(20_000 * TICKS_PER_TIME_UNIT))];
     let report = run("raft", settings);
     assert_served(&report, "raft");
     assert_eq!(report.warnings, [""; 0]);
@@ -35,7 +35,7 @@ fn pending_fault_prevents_stall() {
 fn thinking_users_prevent_stall() {
     let mut settings = impatient(3, Workload::entries(2));
     let locking = settings.workload.locking.as_mut().expect("a lock");
-    locking.pattern = RequestPattern::Closed { think: Distribution::units(20_000) };
+    locking.pattern = RequestPattern::Closed { think: Distribution::time_units(20_000) };
     let report = run("token-ring", settings);
     assert_served(&report, "token-ring");
     assert_eq!(report.metrics.entry_count, 6);
@@ -47,5 +47,5 @@ fn endless_election_is_violation() {
     (settings.down, settings.beyond_assumptions) = (vec![ProcessId(1), ProcessId(2)], true);
     let report = run("raft", settings);
     assert_eq!(report.ended, EndReason::Stalled);
-    assert_eq!(report.judgement("progress"), Some(Judgement::Violated));
+    assert_eq!(report.judgement_of("progress"), Some(Judgement::Violated));
 }

@@ -2,25 +2,26 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use tenure_algorithms::catalogue::SumMember;
+use tenure_algorithms::catalogue::SumTypeMember;
 use tenure_algorithms::election::{Bully, bully};
 use tenure_algorithms::mutex::{
     Lamport, RicartAgrawala, SuzukiKasami, TokenRing, lamport, ricart_agrawala, token_ring,
 };
-use tenure_core::{Algorithm, ProcessId, TICKS_PER_UNIT};
+use tenure_core::{Algorithm, ProcessId, TICKS_PER_TIME_UNIT};
 use tenure_sim::{Chance, CrashTrigger, Distribution, Simulation, Workload};
 use tenure_trace::diagram::{
-    DiagramClock, DiagramOptions, MessageOutcome, RowLabel, TimeDirection, TimeScale, lay_out,
+    DiagramClock, DiagramOptions, MessageOutcome, RowLabel, TimeAxis, TimeDirection, lay_out,
 };
 use tenure_trace::export::{from_shiviz, to_mermaid, to_otel, to_shiviz};
-use tenure_trace::{Record, RecordKind, RecordableProtocol, Subject, Trace};
+use tenure_trace::{Record, RecordKind, RecordSubject, RecordableProtocol, Trace};
 
 use crate::by_service::CoordinatedMember;
 use crate::common::runs::{crash_and_recover, parsed, seeded, traced};
 
 /// Returns the trace of a run in which many faults occur.
 fn eventful<P: Algorithm + RecordableProtocol>(config: P::Config, seed: u64) -> Trace {
-    let mut settings = seeded(4, seed, Workload::entries(2), Distribution::between_units(1, 6));
+    let mut settings =
+        seeded(4, seed, Workload::entries(2), Distribution::between_time_units(1, 6));
     settings.network.loss = Chance::with_probability(0.05);
     settings.network.duplication = Chance::with_probability(0.05);
     settings.faults = vec![crash_and_recover(1, CrashTrigger::At(7_000_000), 9_000_000)];
@@ -31,20 +32,23 @@ fn eventful<P: Algorithm + RecordableProtocol>(config: P::Config, seed: u64) -> 
 
 /// Returns the trace of a run in which many faults occur. The simulated type is the sum type that
 /// all algorithms of a service share, so the simulator is compiled once for them.
-fn eventful_member<P: SumMember<Sum: RecordableProtocol>>(config: P::Config, seed: u64) -> Trace {
-    eventful::<P::Sum>(P::sum_config(config), seed)
+fn eventful_member<P: SumTypeMember<Sum: RecordableProtocol>>(
+    config: P::Config,
+    seed: u64,
+) -> Trace {
+    eventful::<P::Sum>(P::to_sum_type_config(config), seed)
 }
 
 fn every_run(check: impl Fn(&Trace, &str)) {
     for seed in 1..=4 {
-        let bully = bully::Config::plain(4, TICKS_PER_UNIT);
+        let bully = bully::Config::with_defaults(4, TICKS_PER_TIME_UNIT);
         let runs = [
             eventful_member::<RicartAgrawala>(ricart_agrawala::Config::default(), seed),
             eventful_member::<Lamport>(lamport::Config::default(), seed),
             eventful_member::<SuzukiKasami>((), seed),
             eventful_member::<TokenRing>(token_ring::Config::default(), seed),
             eventful_member::<Bully>(bully.clone(), seed),
-            eventful::<CoordinatedMember<Bully>>(Bully::sum_config(bully).into(), seed),
+            eventful::<CoordinatedMember<Bully>>(Bully::to_sum_type_config(bully).into(), seed),
         ];
         for trace in runs {
             let context = format!("{}, seed {seed}", trace.header.algorithm);
@@ -58,19 +62,19 @@ fn every_run(check: impl Fn(&Trace, &str)) {
 /// happened before the record `i`. The function derives the relation from the order of records at
 /// each process, and from the messages.
 fn pasts(records: &[Record]) -> Vec<Vec<bool>> {
-    let mut latest: BTreeMap<Subject, usize> = BTreeMap::new();
+    let mut latest: BTreeMap<RecordSubject, usize> = BTreeMap::new();
     let mut sent: HashMap<(ProcessId, u64, ProcessId, u64), usize> = HashMap::new();
     let mut pasts: Vec<Vec<bool>> = Vec::new();
     for (place, record) in records.iter().enumerate() {
         let mut causes: Vec<usize> = latest.insert(record.process, place).into_iter().collect();
         match (record.process, &record.kind) {
-            (Subject::Process(at), RecordKind::Send(message_record)) => {
+            (RecordSubject::Process(at), RecordKind::Send(message_record)) => {
                 sent.insert(
                     (at, record.session, message_record.peer, message_record.number),
                     place,
                 );
             }
-            (Subject::Process(at), RecordKind::Receive(message_record)) => {
+            (RecordSubject::Process(at), RecordKind::Receive(message_record)) => {
                 let key = (message_record.peer, message_record.session, at, message_record.number);
                 causes.extend(sent.get(&key));
             }
@@ -117,7 +121,7 @@ fn shiviz_round_trip_keeps_events_and_causality() {
 #[test]
 fn diagram_messages_go_forward_in_time() {
     every_run(|trace, context| {
-        for scale in [TimeScale::Time, TimeScale::Causal] {
+        for scale in [TimeAxis::Time, TimeAxis::Causal] {
             let view =
                 DiagramOptions { scale, clock: DiagramClock::Vector, ..DiagramOptions::default() };
             let layout = lay_out(&trace.header, &trace.records, view);

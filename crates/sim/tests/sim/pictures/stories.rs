@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tenure_algorithms::Variants;
-use tenure_algorithms::catalogue::{AlgorithmVisitor, Parameters, SumMember, visit};
+use tenure_algorithms::catalogue::{AlgorithmVisitor, Parameters, SumTypeMember, visit};
 use tenure_algorithms::election::{
-    Bully, ChangRoberts, EchoElection, GallagerHumbletSpira, HirschbergSinclair, Invitation,
-    Peterson, bully, chang_roberts, echo_election, gallager_humblet_spira, hirschberg_sinclair,
-    invitation, peterson,
+    Bully, ChangRoberts, EchoElection, GallagerHumbletSpira, HirschbergSinclair,
+    InvitationElection, Peterson, bully, chang_roberts, echo_election, gallager_humblet_spira,
+    hirschberg_sinclair, invitation, peterson,
 };
 use tenure_algorithms::mutex::{
     CarvalhoRoucairol, DiningPhilosophers, Lamport, NaimiTrehel, NishioLiManning, Raymond,
@@ -17,15 +17,17 @@ use tenure_algorithms::mutex::{
 };
 use tenure_core::tree::TreeShape;
 use tenure_core::{
-    Agreement, Algorithm, Election, Graph, Group, Mutex, ProcessId, Protocol, Rank, TICKS_PER_UNIT,
+    Agreement, Algorithm, Election, Graph, Group, Mutex, ProcessId, Protocol, Rank,
+    TICKS_PER_TIME_UNIT,
 };
 use tenure_sim::{Settings, Simulation};
 use tenure_trace::diagram::{
-    DiagramOptions, LogMoment, LogPicture, ProcessCondition, TimeDirection, lay_out,
+    DiagramOptions, ProcessCondition, ReplicatedLogDiagram, ReplicatedLogMoment, TimeDirection,
+    lay_out,
 };
 use tenure_trace::{
-    Record, RecordKind, RecordableProtocol, Schedule, Script, ScriptLine, ServiceCommand, Subject,
-    Trace, TraceBuffer, golden,
+    Record, RecordKind, RecordSubject, RecordableProtocol, Schedule, Script, ScriptLine,
+    ServiceCommand, Trace, TraceBuffer, run_golden_scripts,
 };
 
 use super::preset_clocks::PresetClocks;
@@ -46,14 +48,14 @@ struct Picture {
 impl Picture {
     /// Runs a script of events. Returns the trace, and the options for drawing the trace. The times
     /// in the trace are rounds.
-    fn of<P: SumMember<Sum: RecordableProtocol>>(
+    fn of<P: SumTypeMember<Sum: RecordableProtocol>>(
         name: &'static str,
         path: &Path,
         config: impl Fn(Group) -> P::Config,
         direction: TimeDirection,
         fields: &'static [&'static str],
     ) -> Self {
-        let config = |group| P::sum_config(config(group));
+        let config = |group| P::to_sum_type_config(config(group));
         Picture::of_type::<P::Sum>(name, path, &config, direction, fields)
     }
 
@@ -106,7 +108,7 @@ fn performed<P: RecordableProtocol>(
     let buffer = TraceBuffer::default();
     let group = Group::new(ProcessId(0), schedule.size);
     let simulation = Simulation::<P>::new(config(group), Settings::new(schedule.size));
-    simulation.with_name(algorithm).follow(&schedule, buffer.clone()).unwrap();
+    simulation.with_name(algorithm).run_schedule(&schedule, buffer.clone()).unwrap();
     parsed(&text(&buffer))
 }
 
@@ -118,7 +120,7 @@ struct AgreementStory<'a> {
 
 impl AlgorithmVisitor for AgreementStory<'_> {
     /// The trace with captions, and the record counts of the trace without captions. The record
-    /// counts are the result of [`Schedule::record_counts_by_block`].
+    /// counts are the result of [`Schedule::cumulative_record_counts_by_block`].
     type Output = (Trace, Vec<u64>);
 
     fn mutex<P: Mutex + Algorithm>(self, _: P::Config) -> Self::Output {
@@ -132,7 +134,8 @@ impl AlgorithmVisitor for AgreementStory<'_> {
     fn agreement<P: Agreement + Algorithm>(self, config: P::Config) -> Self::Output {
         let config: &dyn Fn(Group) -> P::Config = &|_| config.clone();
         let mut trace = performed::<P>(self.name, self.script, config);
-        let behind = Schedule::record_counts_by_block::<P>(self.script, config, &trace.records);
+        let behind =
+            Schedule::cumulative_record_counts_by_block::<P>(self.script, config, &trace.records);
         caption::<P>(&mut trace.records, self.script, config);
         (trace, behind.unwrap())
     }
@@ -146,13 +149,13 @@ fn pictures() -> Vec<Picture> {
     let (right, down) = (TimeDirection::Right, TimeDirection::Down);
     let no_terms = |group: Group| bully::Config {
         variants: Variants::none().with(bully::VariantId::NoTerms),
-        ..bully::Config::plain(group.size(), TICKS_PER_UNIT)
+        ..bully::Config::with_defaults(group.size(), TICKS_PER_TIME_UNIT)
     };
     let decreasing = |group: Group| {
         let ranks = (1..=group.size()).rev().map(Rank::from_id).collect();
         chang_roberts::Config::with_ranks(ranks, Variants::none())
     };
-    let eight = |group: Group| hirschberg_sinclair::Config::plain(group.size());
+    let eight = |group: Group| hirschberg_sinclair::Config::with_defaults(group.size());
     let lamport = |_| lamport::Config::default();
     let stamps = Path::new(STORIES).join("stamps_7_and_15.txt");
     let recovery = golden_path("bully_without_terms/recovery");
@@ -192,7 +195,8 @@ fn on_graphs() -> Vec<Picture> {
         let graph = Graph::new(4, edges).expect("a line is a graph");
         gallager_humblet_spira::Config { graph: Arc::new(graph), variants: Variants::none() }
     };
-    let waves = Parameters { graph: Some(Arc::new(Graph::ring(4))), ..Parameters::plain(4) };
+    let waves =
+        Parameters { graph: Some(Arc::new(Graph::ring(4))), ..Parameters::with_defaults(4) };
     let philosophers = |group| dining_philosophers::Config::with_graph(ring(group));
     let extinction = |group| echo_election::Config::with_graph(ring(group));
     let fragments = golden_path("gallager_humblet_spira/two_fragments");
@@ -200,7 +204,7 @@ fn on_graphs() -> Vec<Picture> {
     let election = golden_path("echo_election/extinction");
     let (right, name) = (TimeDirection::Right, "dining-philosophers");
     let mut dining = Picture::of::<DiningPhilosophers>(name, &forks, philosophers, right, &[]);
-    (dining.trace.header.most_inside, dining.trace.header.fenced) = (4, false);
+    (dining.trace.header.max_inside, dining.trace.header.fenced) = (4, false);
     let (name, level) = ("gallager-humblet-spira", &["level"]);
     vec![
         Picture::of::<GallagerHumbletSpira>(name, &fragments, line, right, level),
@@ -211,14 +215,15 @@ fn on_graphs() -> Vec<Picture> {
 }
 
 fn more_elections() -> Vec<Picture> {
-    let ring = |group: Group| peterson::Config::plain(group.size());
-    let groups = |group: Group| invitation::Config::plain(group.size(), TICKS_PER_UNIT);
+    let ring = |group: Group| peterson::Config::with_defaults(group.size());
+    let groups =
+        |group: Group| invitation::Config::with_defaults(group.size(), TICKS_PER_TIME_UNIT);
     let (winner, merge) =
         (golden_path("peterson/maximum_returns_to_owner"), golden_path("invitation/merge"));
     let right = TimeDirection::Right;
     vec![
         Picture::of::<Peterson>("peterson", &winner, ring, right, &["rank"]),
-        Picture::of::<Invitation>("invitation", &merge, groups, right, &[]),
+        Picture::of::<InvitationElection>("invitation", &merge, groups, right, &[]),
     ]
 }
 
@@ -260,13 +265,16 @@ const LOGS: [Logs; 3] = [
 impl Logs {
     fn svg(&self) -> String {
         let variants = self.variants.iter().map(ToString::to_string).collect();
-        let parameters = Parameters { variants, ..Parameters::plain(self.size) };
+        let parameters = Parameters { variants, ..Parameters::with_defaults(self.size) };
         let script = script(&golden_path(self.story));
         let (trace, behind) = agreement("raft-log", &parameters, &script);
-        let moments: Vec<LogMoment> =
-            self.blocks.iter().map(|(block, _)| LogMoment::AfterRecord(behind[*block])).collect();
+        let moments: Vec<ReplicatedLogMoment> = self
+            .blocks
+            .iter()
+            .map(|(block, _)| ReplicatedLogMoment::AfterRecord(behind[*block]))
+            .collect();
         let titles = self.blocks.iter().map(|(_, title)| *title);
-        LogPicture::from_records(&trace.header, &trace.records, &moments)
+        ReplicatedLogDiagram::from_records(&trace.header, &trace.records, &moments)
             .with_titles(titles)
             .to_svg(24)
     }
@@ -320,7 +328,7 @@ where
         (0..records.len()).filter(|record| is_step(&records[*record].kind)).collect();
     for (before, remark) in notes.into_iter().rev() {
         let place = steps.get(before).copied().unwrap_or(records.len());
-        records.insert(place, Record::new(0, Subject::Parent, RecordKind::Note(remark)));
+        records.insert(place, Record::new(0, RecordSubject::Parent, RecordKind::Note(remark)));
     }
 }
 
@@ -328,7 +336,7 @@ where
 /// gets a later round than all earlier events.
 fn in_rounds(records: &mut [Record]) {
     let mut sent: HashMap<(ProcessId, ProcessId, u64), u64> = HashMap::new();
-    let mut own: BTreeMap<Subject, u64> = BTreeMap::new();
+    let mut own: BTreeMap<RecordSubject, u64> = BTreeMap::new();
     let (mut latest, mut barrier, mut streak, mut started) = (0, 0, false, false);
     for record in records {
         let who = record.process;
@@ -338,11 +346,11 @@ fn in_rounds(records: &mut [Record]) {
         let time = match (&record.kind, who) {
             (RecordKind::Boot, _) => 0,
             (RecordKind::Send(_) | RecordKind::Event(_), _) => mine.unwrap_or(0),
-            (RecordKind::Receive(message_record), Subject::Process(at)) => {
+            (RecordKind::Receive(message_record), RecordSubject::Process(at)) => {
                 let arrived = arrived(message_record.peer, at, message_record.number);
                 arrived.max(barrier).max(mine.map_or(0, |mine| mine + 1))
             }
-            (RecordKind::Drop(message_record), Subject::Process(at)) => {
+            (RecordKind::Drop(message_record), RecordSubject::Process(at)) => {
                 arrived(at, message_record.peer, message_record.number).max(barrier)
             }
             _ if asked && streak => barrier,
@@ -355,20 +363,21 @@ fn in_rounds(records: &mut [Record]) {
             streak = asked;
             started |= record.kind != RecordKind::Boot;
         }
-        if let (RecordKind::Send(message_record), Subject::Process(at)) = (&record.kind, who) {
+        if let (RecordKind::Send(message_record), RecordSubject::Process(at)) = (&record.kind, who)
+        {
             sent.insert((at, message_record.peer, message_record.number), time);
         }
         if !matches!(record.kind, RecordKind::Drop(_)) {
             own.insert(who, time);
         }
         latest = latest.max(time);
-        record.time = time * TICKS_PER_UNIT;
+        record.time = time * TICKS_PER_TIME_UNIT;
     }
 }
 
 #[test]
 fn two_timestamps_story_matches_golden() {
-    golden::<PresetClocks>(STORIES, clocks);
+    run_golden_scripts::<PresetClocks>(STORIES, clocks);
 }
 
 /// Checks from which step on the picture shows that a process has the token. In Raymond's tree, the

@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use tenure_core::ProcessId;
 
 use super::super::layout::{DiagramLayout, ProcessCondition, StepCause};
-use crate::format::{Record, RecordKind, Subject};
+use crate::format::{Record, RecordKind, RecordSubject};
 use crate::verify::Verification;
 
 /// Value that represents a missing index or process. Indices and processes count from 0.
@@ -55,7 +55,7 @@ impl Interner {
 pub(super) struct ColumnarRecords {
     /// For each record, its number in the trace, from 1, and its subject.
     #[serde(skip)]
-    subjects: Vec<(u64, Subject)>,
+    subjects: Vec<(u64, RecordSubject)>,
     /// For each record, the index of its step. The index is -1 if the record belongs to no step.
     step: Vec<i64>,
     /// For each record, the index of the name of its kind, in [`Interner::texts`].
@@ -103,8 +103,8 @@ impl ColumnarRecords {
         let mut last = vec![NONE; layout.process_count()];
         for (number, subject) in &self.subjects {
             let mut step = match subject {
-                Subject::Process(at) => last.get(at.index()).copied().unwrap_or(NONE),
-                Subject::Resource | Subject::Parent => NONE,
+                RecordSubject::Process(at) => last.get(at.index()).copied().unwrap_or(NONE),
+                RecordSubject::Resource | RecordSubject::Parent => NONE,
             };
             while let Some((place, found)) =
                 steps.next_if(|(_, step)| step.first_record_number <= *number)

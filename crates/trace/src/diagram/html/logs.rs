@@ -5,7 +5,7 @@ use tenure_core::ProcessId;
 use tenure_core::service::log::Content;
 
 use super::columnar::Interner;
-use crate::fold::logs::{LogChange, LogStates};
+use crate::fold::logs::{ReplicatedLogChange, ReplicatedLogStates};
 
 /// Changes of logs in trace order, one array per field.
 #[derive(Debug, Default, Serialize)]
@@ -32,12 +32,12 @@ impl ColumnarLogChanges {
     /// contains before the first record of the page. `size` is the number of processes.
     pub(super) fn push_initial_logs(
         &mut self,
-        logs: &LogStates,
+        logs: &ReplicatedLogStates,
         size: u32,
         interner: &mut Interner,
     ) {
         for at in (0..size).map(ProcessId).filter(|at| logs.log(*at).is_some()) {
-            self.push(-1, LogChange { at, unchanged_count: 0 }, logs, interner);
+            self.push(-1, ReplicatedLogChange { at, unchanged_count: 0 }, logs, interner);
         }
     }
 
@@ -48,11 +48,11 @@ impl ColumnarLogChanges {
     pub(super) fn push(
         &mut self,
         record_index: i64,
-        change: LogChange,
-        logs: &LogStates,
+        change: ReplicatedLogChange,
+        logs: &ReplicatedLogStates,
         interner: &mut Interner,
     ) {
-        let LogChange { at, unchanged_count: stays } = change;
+        let ReplicatedLogChange { at, unchanged_count: stays } = change;
         let Some(kept) = logs.log(at) else { return };
         let old = stays.saturating_sub(kept.snapshot_index);
         let new = kept.entries.iter().skip(usize::try_from(old).unwrap_or(usize::MAX));

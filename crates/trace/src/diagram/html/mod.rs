@@ -21,11 +21,11 @@ use self::columnar::{
 };
 use self::logs::ColumnarLogChanges;
 use self::safe::{ScriptSafeWriter, escape_html};
-use super::options::{DiagramClock, DiagramOptions, TimeScale, TraceWindow};
+use super::options::{DiagramClock, DiagramOptions, TimeAxis, TraceWindow};
 use super::{LayoutBuilder, check_drawable_size};
-use crate::fold::logs::LogStates;
+use crate::fold::logs::ReplicatedLogStates;
 use crate::format::{ClockUnit, Header, Reader, Record};
-use crate::merge::{MergeError, merge_files_with_contents};
+use crate::merge::{MergeError, merge_files};
 use crate::verify::Verification;
 
 const PAGE: &str = include_str!("viewer/viewer.html");
@@ -76,9 +76,9 @@ pub struct DiagramPage {
     records: ColumnarRecords,
     /// Logs after the last record added, or after the first record behind the window. The page
     /// stores how they change within the window.
-    logs: LogStates,
+    logs: ReplicatedLogStates,
     changes: ColumnarLogChanges,
-    scale: TimeScale,
+    scale: TimeAxis,
 }
 
 /// Data that the page embeds as JSON.
@@ -117,7 +117,7 @@ impl DiagramPage {
         let most = window.max_records.or((!ends).then_some(DEFAULT_MAX_RECORDS));
         let window = TraceWindow { max_records: most, ..window };
         let options = DiagramOptions {
-            scale: TimeScale::Time,
+            scale: TimeAxis::Time,
             clock: DiagramClock::Lamport,
             window: window.clone(),
             fields: Vec::new(),
@@ -133,9 +133,9 @@ impl DiagramPage {
             over: false,
             names: Interner::default(),
             records: ColumnarRecords::default(),
-            logs: LogStates::default(),
+            logs: ReplicatedLogStates::default(),
             changes: ColumnarLogChanges::default(),
-            scale: TimeScale::Time,
+            scale: TimeAxis::Time,
         }
     }
 
@@ -152,7 +152,7 @@ impl DiagramPage {
         window: TraceWindow,
     ) -> Result<Self, MergeError> {
         let [path] = paths else {
-            let merged = merge_files_with_contents(paths)?;
+            let merged = merge_files(paths)?;
             check_drawable_size(&merged.header)?;
             let mut page = DiagramPage::new(&merged.header, window);
             merged.records.iter().for_each(|record| page.add_record(record));
@@ -169,7 +169,7 @@ impl DiagramPage {
 
     /// Sets the scale of the time axis when the page opens. Users can change it.
     #[must_use]
-    pub fn with_initial_scale(mut self, scale: TimeScale) -> Self {
+    pub fn with_initial_axis(mut self, scale: TimeAxis) -> Self {
         self.scale = scale;
         self
     }
@@ -185,7 +185,7 @@ impl DiagramPage {
     }
 
     /// Returns true if no record added so far lies in the window.
-    pub fn is_empty(&self) -> bool {
+    pub fn is_window_empty(&self) -> bool {
         self.kept == 0
     }
 
@@ -234,7 +234,7 @@ impl DiagramPage {
             records: layout.record_count,
             shown: layout.shown_records,
             is_cut_off: layout.is_cut_off,
-            scale: if self.scale == TimeScale::Time { "time" } else { "rank" },
+            scale: if self.scale == TimeAxis::Time { "time" } else { "rank" },
             card,
             verification: &verification,
             violated: columnar::violation_steps(&layout, &verification, self.first.unwrap_or(0)),

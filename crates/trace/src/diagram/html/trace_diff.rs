@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::PALETTE_CSS;
 use super::safe::escape_html;
-use crate::trace_diff::{AlignedEvent, RunMembership, TraceDiff};
+use crate::trace_diff::{AlignedEvent, DiffSide, TraceDiff};
 
 /// Number of common events that the page shows before and after each difference. The page folds the
 /// other common events.
@@ -77,8 +77,7 @@ impl TraceDiff {
         if !self.differs() {
             return format!("The same happens in both, {both} events.");
         }
-        let [first, second] =
-            [RunMembership::First, RunMembership::Second].map(|run| self.event_count(run));
+        let [first, second] = [DiffSide::First, DiffSide::Second].map(|run| self.event_count(run));
         let note = if *is_approximate {
             " These numbers are approximate: the runs differ too much, and more events may be in \
              both."
@@ -93,7 +92,7 @@ impl TraceDiff {
 }
 
 fn in_both(event: &AlignedEvent) -> bool {
-    event.run == RunMembership::Both
+    event.run == DiffSide::Both
 }
 
 /// Renders events that both runs have in common. Shows the events near a difference, and folds the
@@ -121,7 +120,7 @@ fn same(rows: &mut String, part: &[AlignedEvent], begins: bool, ends: bool) {
 /// Renders events that occur in only one of the runs, with the events of the two runs side by side.
 fn apart(rows: &mut String, part: &[AlignedEvent]) {
     let of = |run| part.iter().filter(move |event| event.run == run);
-    let (mut first, mut second) = (of(RunMembership::First), of(RunMembership::Second));
+    let (mut first, mut second) = (of(DiffSide::First), of(DiffSide::Second));
     loop {
         match (first.next(), second.next()) {
             (None, None) => return,
@@ -157,8 +156,8 @@ fn row(
 mod tests {
     use super::*;
 
-    fn contrast(events: &[(RunMembership, &str)]) -> TraceDiff {
-        let event = |(run, description): &(RunMembership, &str)| AlignedEvent {
+    fn contrast(events: &[(DiffSide, &str)]) -> TraceDiff {
+        let event = |(run, description): &(DiffSide, &str)| AlignedEvent {
             run: *run,
             description: (*description).to_owned(),
         };
@@ -173,8 +172,8 @@ mod tests {
 
     #[test]
     fn marks_first_difference_and_folds_common_events() {
-        let mut events = vec![(RunMembership::Both, "P1 boots"); 9];
-        events.extend([(RunMembership::First, "P1 <asks>"), (RunMembership::Second, "P2 asks")]);
+        let mut events = vec![(DiffSide::Both, "P1 boots"); 9];
+        events.extend([(DiffSide::First, "P1 <asks>"), (DiffSide::Second, "P2 asks")]);
         let page = contrast(&events).to_html(["a.ndjson", "b.ndjson"]);
         assert_eq!(page.matches("id=\"parts\"").count(), 1);
         assert!(page.contains("<summary>… 6 events in both</summary>"), "{page}");

@@ -10,14 +10,14 @@ use std::path::Path;
 use tenure_core::ProcessId;
 
 use super::check_drawable_size;
-use crate::fold::logs::{LogState, LogStates};
+use crate::fold::logs::{ReplicatedLogState, ReplicatedLogStates};
 use crate::format::{ClockUnit, Header, Reader, Record};
-use crate::merge::{MergeError, MergedTrace, merge_files};
+use crate::merge::{MergeError, MergedTrace, merge_files_for_verification};
 use crate::show::format_ticks_briefly;
 
 /// Moment of a run at which a picture shows the logs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LogMoment {
+pub enum ReplicatedLogMoment {
     /// The end of the trace, after all records.
     End,
     /// The moment after all records up to this time: in virtual time, the ticks since the start of
@@ -27,29 +27,29 @@ pub enum LogMoment {
     AfterRecord(u64),
 }
 
-impl LogMoment {
+impl ReplicatedLogMoment {
     fn is_before(self, number: u64, time: u64) -> bool {
         match self {
-            LogMoment::End => false,
-            LogMoment::AtTime(at) => time > at,
-            LogMoment::AfterRecord(record) => number > record,
+            ReplicatedLogMoment::End => false,
+            ReplicatedLogMoment::AtTime(at) => time > at,
+            ReplicatedLogMoment::AfterRecord(record) => number > record,
         }
     }
 
     fn caption(self, header: &Header) -> String {
         match self {
-            LogMoment::End => "in the end".to_owned(),
-            LogMoment::AtTime(at) => {
-                format!("at {} {}", format_ticks_briefly(at), header.clock.time_unit_name())
+            ReplicatedLogMoment::End => "in the end".to_owned(),
+            ReplicatedLogMoment::AtTime(at) => {
+                format!("at {} {}", format_ticks_briefly(at), header.clock.display_unit_name())
             }
-            LogMoment::AfterRecord(record) => format!("behind event {record}"),
+            ReplicatedLogMoment::AfterRecord(record) => format!("behind event {record}"),
         }
     }
 }
 
 /// Picture that shows the logs of all processes at one or several moments of a run.
 #[derive(Clone, Debug)]
-pub struct LogPicture {
+pub struct ReplicatedLogDiagram {
     header: Header,
     panels: Vec<Panel>,
 }
@@ -57,17 +57,17 @@ pub struct LogPicture {
 #[derive(Clone, Debug)]
 struct Panel {
     caption: String,
-    logs: LogStates,
+    logs: ReplicatedLogStates,
 }
 
-impl LogPicture {
+impl ReplicatedLogDiagram {
     /// Collects the logs of a run at the moments in `moments`, and orders the moments as they occur
-    /// in the run. All moments must be of the same variant of [`LogMoment`]. If `moments` is empty,
-    /// collects the logs at the end of the run.
+    /// in the run. All moments must be of the same variant of [`ReplicatedLogMoment`]. If `moments`
+    /// is empty, collects the logs at the end of the run.
     pub fn from_records<'r>(
         header: &Header,
         records: impl IntoIterator<Item = &'r Record>,
-        moments: &[LogMoment],
+        moments: &[ReplicatedLogMoment],
     ) -> Self {
         let mut taking = PanelCollector::new(header, moments);
         records.into_iter().for_each(|record| taking.read(record));
@@ -75,7 +75,7 @@ impl LogPicture {
     }
 
     /// Collects the logs from the files at `paths`, which are traces of one run, as
-    /// [`LogPicture::from_records`] does.
+    /// [`ReplicatedLogDiagram::from_records`] does.
     ///
     /// # Errors
     ///
@@ -83,14 +83,14 @@ impl LogPicture {
     /// for a drawing.
     pub fn from_files<P: AsRef<Path>>(
         paths: &[P],
-        moments: &[LogMoment],
+        moments: &[ReplicatedLogMoment],
     ) -> Result<Self, MergeError> {
         let [path] = paths else {
-            let MergedTrace { header, records, .. } = merge_files(paths)?;
+            let MergedTrace { header, records, .. } = merge_files_for_verification(paths)?;
             check_drawable_size(&header)?;
-            return Ok(LogPicture::from_records(&header, &records, moments));
+            return Ok(ReplicatedLogDiagram::from_records(&header, &records, moments));
         };
-        let mut reader = Reader::open(path)?.skipping_contents();
+        let mut reader = Reader::open(path)?.without_message_contents_and_states();
         check_drawable_size(reader.header())?;
         let mut taking = PanelCollector::new(reader.header(), moments);
         for record in reader.by_ref() {
@@ -110,7 +110,7 @@ impl LogPicture {
     }
 
     /// Returns the logs at each moment, in the order of the run.
-    pub fn logs_by_moment(&self) -> impl Iterator<Item = &LogStates> {
+    pub fn logs_by_moment(&self) -> impl Iterator<Item = &ReplicatedLogStates> {
         self.panels.iter().map(|panel| &panel.logs)
     }
 
@@ -137,7 +137,7 @@ impl LogPicture {
         (last.saturating_sub(most.max(1)) + 1, last)
     }
 
-    fn all(&self) -> impl Iterator<Item = (ProcessId, &LogState)> {
+    fn all(&self) -> impl Iterator<Item = (ProcessId, &ReplicatedLogState)> {
         self.panels
             .iter()
             .flat_map(|panel| self.processes().filter_map(|at| Some((at, panel.logs.log(at)?))))
@@ -145,11 +145,11 @@ impl LogPicture {
 }
 
 struct PanelCollector {
-    picture: LogPicture,
+    picture: ReplicatedLogDiagram,
     /// Moments that lie after the records read so far, and are therefore not drawn yet. The last
     /// element is the earliest moment.
-    pending: Vec<LogMoment>,
-    logs: LogStates,
+    pending: Vec<ReplicatedLogMoment>,
+    logs: ReplicatedLogStates,
     /// Time from which the times of moments count: 0 in virtual time, and the time of the first
     /// record in real time. `None` in real time before the first record.
     start: Option<u64>,
@@ -158,16 +158,19 @@ struct PanelCollector {
 }
 
 impl PanelCollector {
-    fn new(header: &Header, moments: &[LogMoment]) -> Self {
-        let mut pending = if moments.is_empty() { vec![LogMoment::End] } else { moments.to_vec() };
+    fn new(header: &Header, moments: &[ReplicatedLogMoment]) -> Self {
+        let mut pending =
+            if moments.is_empty() { vec![ReplicatedLogMoment::End] } else { moments.to_vec() };
         pending.sort_by(|one, other| match (one, other) {
-            (LogMoment::AtTime(one), LogMoment::AtTime(other))
-            | (LogMoment::AfterRecord(one), LogMoment::AfterRecord(other)) => other.cmp(one),
+            (ReplicatedLogMoment::AtTime(one), ReplicatedLogMoment::AtTime(other))
+            | (ReplicatedLogMoment::AfterRecord(one), ReplicatedLogMoment::AfterRecord(other)) => {
+                other.cmp(one)
+            }
             _ => Ordering::Equal,
         });
-        let picture = LogPicture { header: header.clone(), panels: Vec::new() };
+        let picture = ReplicatedLogDiagram { header: header.clone(), panels: Vec::new() };
         let start = (header.clock == ClockUnit::Tick).then_some(0);
-        PanelCollector { picture, pending, logs: LogStates::default(), start, number: 0 }
+        PanelCollector { picture, pending, logs: ReplicatedLogStates::default(), start, number: 0 }
     }
 
     fn read(&mut self, record: &Record) {
@@ -181,12 +184,12 @@ impl PanelCollector {
         self.logs.apply_record(record);
     }
 
-    fn take(&mut self, moment: LogMoment) {
+    fn take(&mut self, moment: ReplicatedLogMoment) {
         let caption = moment.caption(&self.picture.header);
         self.picture.panels.push(Panel { caption, logs: self.logs.clone() });
     }
 
-    fn finish(mut self) -> LogPicture {
+    fn finish(mut self) -> ReplicatedLogDiagram {
         while let Some(moment) = self.pending.pop() {
             self.take(moment);
         }

@@ -6,12 +6,12 @@ use std::fmt::Write;
 use tenure_core::ProcessId;
 use tenure_core::service::log::{Content, Entry};
 
-use super::{LogPicture, Panel};
+use super::{Panel, ReplicatedLogDiagram};
 use crate::diagram::svg::geometry::Point;
 use crate::diagram::svg::style::{CROWN_PATH, escape_xml, estimated_text_width};
 use crate::diagram::svg::{write_shape, write_text};
 use crate::escaping::escape_invisible;
-use crate::fold::logs::LogState;
+use crate::fold::logs::ReplicatedLogState;
 
 /// Width of an entry's box. All lengths in this file are in pixels.
 const BOX_WIDTH: i64 = 36;
@@ -67,7 +67,7 @@ text,.says{fill:#f2f4f6}
 }
 ";
 
-impl LogPicture {
+impl ReplicatedLogDiagram {
     /// Renders the logs as an SVG file. Shows the last `max_entries` log indices, up to the highest
     /// index in any log. A shorter log may therefore have no box.
     pub fn to_svg(&self, max_entries: u64) -> String {
@@ -123,7 +123,7 @@ impl LogPicture {
 }
 
 struct Drawing<'p> {
-    picture: &'p LogPicture,
+    picture: &'p ReplicatedLogDiagram,
     first: u64,
     last: u64,
     /// Left edge of the panel that is being drawn.
@@ -167,7 +167,7 @@ impl Drawing<'_> {
         }
     }
 
-    fn name(&mut self, at: ProcessId, kept: Option<&LogState>, top: i64) {
+    fn name(&mut self, at: ProcessId, kept: Option<&ReplicatedLogState>, top: i64) {
         let middle = top + BOX_HEIGHT / 2;
         let left = self.left;
         self.text(left, middle + 5, "start", "name", &at.to_string());
@@ -180,7 +180,7 @@ impl Drawing<'_> {
         }
     }
 
-    fn row(&mut self, kept: &LogState, top: i64) {
+    fn row(&mut self, kept: &ReplicatedLogState, top: i64) {
         if kept.last_index() > 0 && self.first > 1 {
             self.text(self.left + NAMES_WIDTH + 4, top + BOX_HEIGHT / 2 + 4, "start", "small", "…");
         }

@@ -1,7 +1,7 @@
 //! Pictures of replicated logs as text, plain or with a color for each term.
 
-use super::{LogPicture, Panel};
-use crate::fold::logs::LogState;
+use super::{Panel, ReplicatedLogDiagram};
+use crate::fold::logs::ReplicatedLogState;
 
 const COMMIT_MARK: char = '║';
 const BORDER: char = '│';
@@ -12,7 +12,7 @@ const ELLIPSIS: &str = "… ";
 /// are black.
 const COLOURS: [u8; 6] = [117, 222, 114, 218, 183, 216];
 
-impl LogPicture {
+impl ReplicatedLogDiagram {
     /// Renders the logs as text. The rows with boxes have at most `columns` letters, or as many as
     /// one entry needs. If there is not enough room, omits the lowest log indices. If `colours` is
     /// true, each term has a color, and escape sequences make the rows longer.
@@ -33,7 +33,7 @@ impl LogPicture {
 }
 
 struct Drawing<'p> {
-    picture: &'p LogPicture,
+    picture: &'p ReplicatedLogDiagram,
     colours: bool,
     /// Width of the process names with their marks, in letters.
     names: usize,
@@ -44,7 +44,7 @@ struct Drawing<'p> {
 }
 
 impl<'p> Drawing<'p> {
-    fn new(picture: &'p LogPicture, columns: usize, colours: bool) -> Self {
+    fn new(picture: &'p ReplicatedLogDiagram, columns: usize, colours: bool) -> Self {
         let digits = |number: u64| number.to_string().len();
         let terms = picture.all().flat_map(|(_, kept)| kept.entries.iter().map(|it| it.term));
         let wide = digits(terms.max().unwrap_or(0)).max(digits(picture.last_index()));
@@ -63,8 +63,8 @@ impl<'p> Drawing<'p> {
         for at in self.picture.processes() {
             let kept = panel.logs.log(at);
             let description = match kept {
-                Some(LogState { is_down: true, .. }) => "down",
-                Some(LogState { leading_term: Some(_), .. }) => "leads",
+                Some(ReplicatedLogState { is_down: true, .. }) => "down",
+                Some(ReplicatedLogState { leading_term: Some(_), .. }) => "leads",
                 _ => "",
             };
             let name = format!("{at} {description}");
@@ -81,7 +81,7 @@ impl<'p> Drawing<'p> {
         if self.first > 1 { ELLIPSIS } else { "" }
     }
 
-    fn row(&self, kept: &LogState) -> String {
+    fn row(&self, kept: &ReplicatedLogState) -> String {
         if kept.last_index() == 0 {
             return String::new();
         }

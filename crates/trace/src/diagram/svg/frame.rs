@@ -9,7 +9,7 @@ use super::kinds::arrow_style;
 use super::style::{CROSS_PATH, CROWN_PATH, GEM_PATH, estimated_text_width};
 use super::{Drawing, END_MARGIN, LINE_HEIGHT, START_MARGIN, path, write_shape, write_text};
 use crate::diagram::layout::{MessageArrow, MessageOutcome, ProcessCondition};
-use crate::diagram::options::{TimeDirection, TimeScale};
+use crate::diagram::options::{TimeAxis, TimeDirection};
 
 /// Sign that an entry of the legend explains.
 enum Sign<'l> {
@@ -122,21 +122,21 @@ impl<'l> Drawing<'l> {
         let mut columns: Vec<(i64, String)> = Vec::new();
         for (place, step) in layout.steps.iter().enumerate() {
             if step.at.is_none()
-                || !step.is_process_step() && layout.options.scale == TimeScale::Causal
+                || !step.is_process_step() && layout.options.scale == TimeAxis::Causal
             {
                 continue;
             }
             let number = match layout.options.scale {
-                TimeScale::Time => layout.time_label(place),
-                TimeScale::Causal => (step.axis_order.1 + 1).to_string(),
+                TimeAxis::Time => layout.time_label(place),
+                TimeAxis::Causal => (step.axis_order.1 + 1).to_string(),
             };
             columns.push((self.step_along(place), number));
         }
         columns.sort();
         columns.dedup_by(|later, earlier| later.1 == earlier.1);
         let unit = match layout.options.scale {
-            TimeScale::Time => format!("time in {}, not to scale", layout.time_unit()),
-            TimeScale::Causal => "longest chain of steps".to_owned(),
+            TimeAxis::Time => format!("time in {}, not to scale", layout.time_unit()),
+            TimeAxis::Causal => "longest chain of steps".to_owned(),
         };
         let beyond = self.beyond();
         let mut free = i64::MIN;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use tenure_core::ProcessId;
 
 use crate::diagram::layout::{DiagramLayout, MessageArrow, MessageOutcome};
-use crate::diagram::options::{RowLabel, TimeDirection, TimeScale};
+use crate::diagram::options::{RowLabel, TimeAxis, TimeDirection};
 use crate::fold::process_state::ProcessCondition;
 
 /// A sign of a text diagram, and its meaning for the legend.
@@ -22,7 +22,7 @@ impl DiagramLayout {
         let mut order: Vec<usize> = (0..self.steps.len())
             .filter(|step| self.steps[*step].at.is_none_or(is_drawn) || is_marked(*step))
             .collect();
-        if self.options.scale == TimeScale::Causal {
+        if self.options.scale == TimeAxis::Causal {
             order.sort_by_key(|step| (self.steps[*step].axis_order, *step));
         }
         let mut rows = vec![0; self.steps.len()];
@@ -36,8 +36,8 @@ impl DiagramLayout {
         match (row_label, self.options.scale, self.steps[step].number) {
             (RowLabel::Number, _, number) => number.map_or_else(String::new, |it| it.to_string()),
             (RowLabel::Place, _, None) => String::new(),
-            (RowLabel::Place, TimeScale::Time, _) => self.time_label(step),
-            (RowLabel::Place, TimeScale::Causal, _) => {
+            (RowLabel::Place, TimeAxis::Time, _) => self.time_label(step),
+            (RowLabel::Place, TimeAxis::Causal, _) => {
                 (self.steps[step].axis_order.1 + 1).to_string()
             }
         }

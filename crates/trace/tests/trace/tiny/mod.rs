@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 use tenure_core::service::mutex::{Command, Event};
-use tenure_core::{Delay, Effects, Fence, Group, ProcessId, Protocol, Verdict};
+use tenure_core::{Delay, Effects, Fence, Group, PeerVerdict, ProcessId, Protocol};
 
 const KEEPER: ProcessId = ProcessId(0);
 
@@ -62,8 +62,8 @@ impl Protocol for Tiny {
         match command {
             Command::Enter => {
                 fx.send(KEEPER, Message::Request);
-                fx.set_timer(Timer::AskAgain, Delay::units(5));
-                fx.set_timer(Timer::GiveUp, Delay::units(50));
+                fx.set_timer(Timer::AskAgain, Delay::time_units(5));
+                fx.set_timer(Timer::GiveUp, Delay::time_units(50));
             }
             Command::Exit => {
                 fx.send(KEEPER, Message::Release);
@@ -92,12 +92,12 @@ impl Protocol for Tiny {
     fn on_timer(&mut self, timer: Timer, fx: &mut impl Effects<Self>) {
         if timer == Timer::AskAgain {
             fx.send(KEEPER, Message::Request);
-            fx.set_timer(Timer::AskAgain, Delay::units(5));
+            fx.set_timer(Timer::AskAgain, Delay::time_units(5));
         }
     }
 
-    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
-        if verdict == Verdict::Suspect && self.holder == Some(peer) {
+    fn on_suspicion(&mut self, peer: ProcessId, verdict: PeerVerdict, fx: &mut impl Effects<Self>) {
+        if verdict == PeerVerdict::Suspect && self.holder == Some(peer) {
             self.grant_next(fx);
         }
     }

@@ -1,5 +1,5 @@
-use tenure_core::service::commit::{self, Transaction};
-use tenure_core::service::leader_tree::{self, Wave};
+use tenure_core::service::commit::{self, TransactionId};
+use tenure_core::service::leader_tree::{self, WaveId};
 use tenure_core::service::{clock_synchronisation, replicated_list, with_election};
 use tenure_core::{ProcessId, Term};
 use tenure_trace::{RecordKind, Service, ServiceEvent};
@@ -17,9 +17,9 @@ fn verdicts<E: ServiceEvent + Clone>(events: &[E]) -> String {
             .fold(Story::of(Service::Other), |story, (event, at)| story.at(at, kind_of(event)));
         story.verdicts()
     };
-    let alone = tell(&|event| RecordKind::Event(event.to_record()));
+    let alone = tell(&|event| RecordKind::Event(event.to_recorded()));
     let led = tell(&|event| {
-        RecordKind::Event(with_election::Event::Application(event.clone()).to_record())
+        RecordKind::Event(with_election::Event::Application(event.clone()).to_recorded())
     });
     assert_eq!(alone, led);
     alone
@@ -39,7 +39,7 @@ fn finds_lost_write() {
 
 #[test]
 fn finds_transaction_both_committed_and_aborted() {
-    let transaction = Transaction { term: term(1), number: 1 };
+    let transaction = TransactionId { term: term(1), number: 1 };
     let (yes, no) =
         (commit::Event::Committed { transaction }, commit::Event::Aborted { transaction });
     let prepared = commit::Event::Prepared { transaction };
@@ -50,7 +50,7 @@ fn finds_transaction_both_committed_and_aborted() {
 
 #[test]
 fn finds_cycle_in_tree() {
-    let wave = Wave { term: term(1), number: 1 };
+    let wave = WaveId { term: term(1), number: 1 };
     let joined =
         |parent: Option<u32>| leader_tree::Event::Joined { wave, parent: parent.map(ProcessId) };
     assert_eq!(verdicts(&[joined(None), joined(Some(0)), joined(Some(1))]), "one-tree holds");

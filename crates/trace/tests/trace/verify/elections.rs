@@ -1,6 +1,6 @@
 use tenure_core::service::election;
-use tenure_core::{ProcessId, Property, Term, Verdict};
-use tenure_trace::{ElectionCause, Judgement, RecordKind, Service, Subject};
+use tenure_core::{PeerVerdict, ProcessId, Property, Term};
+use tenure_trace::{ElectionCause, Judgement, RecordKind, RecordSubject, Service};
 
 use super::story::Story;
 
@@ -58,7 +58,7 @@ fn real_group_has_time_to_agree_again() {
     let verdict = |story: Story| story.ends().verdicts().split(',').next().unwrap().to_owned();
     assert_eq!(verdict(story().wait(100)), "agreement incomplete");
     assert_eq!(verdict(story().wait(5_000)), "agreement violated");
-    let suspects = RecordKind::Suspicion { peer: ProcessId(2), verdict: Verdict::Suspect };
+    let suspects = RecordKind::Suspicion { peer: ProcessId(2), verdict: PeerVerdict::Suspect };
     assert_eq!(verdict(story().wait(5_000).at(1, suspects)), "agreement incomplete");
     let stopped = story().at(1, RecordKind::Stop).wait(5_000);
     assert_eq!(verdict(stopped), "agreement incomplete");
@@ -150,18 +150,18 @@ fn only_long_stop_causes_election() {
 #[test]
 fn only_largest_partition_side_must_agree() {
     let cut_off = |at: u32| {
-        let of = |process: &ProcessId| process.number() == at;
+        let of = |process: &ProcessId| process.display_number() == at;
         let (apart, others) = (0..3).map(ProcessId).partition(of);
         RecordKind::Partition(vec![apart, others])
     };
-    let story = group().all_elect(3, 1).record(Subject::Parent, cut_off(3));
+    let story = group().all_elect(3, 1).record(RecordSubject::Parent, cut_off(3));
     let story = story.elects(1, 2, 2).elects(2, 2, 2);
     assert_eq!(held(&story)[1], (ElectionCause::Partition, 2, 3.0, 2.0));
-    let story = story.wait(10).record(Subject::Parent, RecordKind::Heal).elects(3, 2, 2);
+    let story = story.wait(10).record(RecordSubject::Parent, RecordKind::Heal).elects(3, 2, 2);
     assert_eq!(held(&story).len(), 2, "it learns of the leader that there is");
-    let story = group().all_elect(3, 1).record(Subject::Parent, cut_off(1)).elects(1, 1, 2);
+    let story = group().all_elect(3, 1).record(RecordSubject::Parent, cut_off(1)).elects(1, 1, 2);
     assert_eq!(held(&story).len(), 1, "separated processes do not count");
-    let story = story.record(Subject::Parent, RecordKind::Heal).wait(1).elects(1, 3, 1);
+    let story = story.record(RecordSubject::Parent, RecordKind::Heal).wait(1).elects(1, 3, 1);
     assert_eq!(held(&story).len(), 1);
 }
 
@@ -178,19 +178,19 @@ fn deposition_alone_settles_no_election() {
 #[test]
 fn end_during_partition_leaves_minority_undecided() {
     let sides = |apart: u32| {
-        let (apart, others) = (0..3).map(ProcessId).partition(|at| at.number() == apart);
+        let (apart, others) = (0..3).map(ProcessId).partition(|at| at.display_number() == apart);
         RecordKind::Partition(vec![apart, others])
     };
     let story = |apart: u32| {
         let mut story = group();
         story.header.promises = vec!["progress".to_owned()];
         let story = story.at(1, RecordKind::Boot);
-        story.record(Subject::Parent, sides(apart)).elects(2, 2, 1).elects(3, 2, 1)
+        story.record(RecordSubject::Parent, sides(apart)).elects(2, 2, 1).elects(3, 2, 1)
     };
     let verdict = |story: Story| story.verified().properties[&Property::Progress];
     assert_eq!(verdict(story(1).ends()), Judgement::Incomplete, "P1 is cut off");
     assert_eq!(verdict(story(3).ends()), Judgement::Violated, "P1 is with the majority");
-    let healed = story(1).record(Subject::Parent, RecordKind::Heal);
+    let healed = story(1).record(RecordSubject::Parent, RecordKind::Heal);
     assert_eq!(verdict(healed.ends()), Judgement::Violated);
 }
 

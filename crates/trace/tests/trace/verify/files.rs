@@ -3,7 +3,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use tenure_core::ProcessId;
-use tenure_trace::{Judgement, Service, Subject, TraceSource, verify_files};
+use tenure_trace::{Judgement, RecordSubject, Service, TraceProducer, verify_files};
 
 use super::story::Story;
 
@@ -25,10 +25,10 @@ fn files(folder: &Path) -> Vec<PathBuf> {
         .exits(2)
         .ends();
     let writers = [
-        ("p1", TraceSource::Node, Subject::Process(ProcessId(0))),
-        ("p2", TraceSource::Node, Subject::Process(ProcessId(1))),
-        ("resource", TraceSource::Resource, Subject::Resource),
-        ("parent", TraceSource::Parent, Subject::Parent),
+        ("p1", TraceProducer::Node, RecordSubject::Process(ProcessId(0))),
+        ("p2", TraceProducer::Node, RecordSubject::Process(ProcessId(1))),
+        ("resource", TraceProducer::Resource, RecordSubject::Resource),
+        ("parent", TraceProducer::Parent, RecordSubject::Parent),
     ];
     let path = |name| folder.join(name).with_extension("ndjson");
     for (name, source, who) in writers {
@@ -96,7 +96,7 @@ fn single_file_is_checked_for_causality() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.ndjson");
     let verified = |story: Story| {
-        story.write(&path, TraceSource::Simulator, |_| true);
+        story.write(&path, TraceProducer::Simulator, |_| true);
         verify_files(&[&path]).unwrap()
     };
     let story = || Story::of(Service::Mutex);

@@ -35,7 +35,8 @@ fn finds_overlapping_entries() {
 /// Returns the descriptions of the inconsistencies in a trace.
 fn inconsistencies(story: &Story) -> Vec<String> {
     let verified = story.verified();
-    let violations = verified.violations.iter().filter(|it| it.property == Property::Trace);
+    let violations =
+        verified.violations.iter().filter(|it| it.property == Property::WellFormedTrace);
     let found: Vec<String> = violations.map(|it| it.description.clone()).collect();
     assert_eq!(verified.verdict == Judgement::Violated, !found.is_empty(), "{verified}");
     found
@@ -140,7 +141,7 @@ fn unfenced_traces_skip_fencing() {
 #[test]
 fn two_mutex_admits_two_but_not_three() {
     let mut story = lock().unfenced().enters(1, 0).enters(2, 0);
-    story.header.most_inside = 2;
+    story.header.max_inside = 2;
     assert_eq!(story.verdicts(), "at-most-k holds");
     assert_eq!(story.verified().overlaps, 0);
     assert_eq!(story.enters(3, 0).verdicts(), "at-most-k violated");

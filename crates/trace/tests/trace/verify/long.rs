@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use tenure_core::{Fence, ProcessId, Property, Service};
 use tenure_trace::{
-    AccessOperation, AccessRecord, Header, Judgement, MergedFiles, Record, RecordKind, Subject,
-    TraceSource, TraceVerifier, Writer,
+    Header, Judgement, MergedFiles, Record, RecordKind, RecordSubject, ResourceAccessRecord,
+    ResourceOperation, TraceProducer, TraceVerifier, Writer,
 };
 
 use crate::kinds::{P1, P2, enter, entered, exited, message};
@@ -26,14 +26,14 @@ fn verify_entries(verifier: &mut TraceVerifier, entries: std::ops::Range<u64>) {
         let fence = Fence(0, entry + 1);
         let at = if entry == 0 { P1 } else { P2 };
         let mut time = entry * 1_000_000;
-        let mut read = |who: Subject, after: u64, kind| {
+        let mut read = |who: RecordSubject, after: u64, kind| {
             time += after;
             verifier.verify_record(&Record::new(time, who, kind));
         };
         read(at.into(), 0, enter());
         read(at.into(), 1 + entry * 7, entered(fence));
-        let (operation, fence) = (AccessOperation::Put, Some(fence));
-        let put = AccessRecord {
+        let (operation, fence) = (ResourceOperation::Put, Some(fence));
+        let put = ResourceAccessRecord {
             by: at,
             operation,
             fence,
@@ -41,7 +41,7 @@ fn verify_entries(verifier: &mut TraceVerifier, entries: std::ops::Range<u64>) {
             accepted: true,
             highest: None,
         };
-        read(Subject::Resource, 1, RecordKind::Access(put));
+        read(RecordSubject::Resource, 1, RecordKind::Access(put));
         read(at.into(), 1, send(at, P1, entry));
         if at == P2 {
             read(at.into(), 1, exited());
@@ -52,7 +52,7 @@ fn verify_entries(verifier: &mut TraceVerifier, entries: std::ops::Range<u64>) {
 #[test]
 fn verifier_memory_is_bounded() {
     let mut verifier =
-        TraceVerifier::new(&Header::new("hand-made", Service::Mutex, 2, TraceSource::Simulator));
+        TraceVerifier::new(&Header::new("hand-made", Service::Mutex, 2, TraceProducer::Simulator));
     verify_entries(&mut verifier, 0..1_000);
     assert!(
         verifier.retained_count() > 4_000,
@@ -73,15 +73,19 @@ fn verifier_memory_is_bounded() {
     assert_eq!(verified.verdict, Judgement::Holds, "{verified}");
 
     // A stale access is found however late it is.
-    let access = AccessRecord {
+    let access = ResourceAccessRecord {
         by: P1,
-        operation: AccessOperation::Put,
+        operation: ResourceOperation::Put,
         fence: Some(Fence(0, 1)),
         value: 0,
         accepted: true,
         highest: None,
     };
-    verifier.verify_record(&Record::new(u64::MAX, Subject::Resource, RecordKind::Access(access)));
+    verifier.verify_record(&Record::new(
+        u64::MAX,
+        RecordSubject::Resource,
+        RecordKind::Access(access),
+    ));
     let verified = verifier.finish();
     assert_eq!(verified.properties[&Property::FencedAccess], Judgement::Violated);
     assert_eq!(verified.properties[&Property::MutualExclusion], Judgement::Violated);
@@ -91,7 +95,7 @@ fn verifier_memory_is_bounded() {
 /// messages to the second. The second node also receives one message whose sending is not recorded.
 fn files(folder: &Path, messages: u64) -> [PathBuf; 2] {
     let paths = ["p1.ndjson", "p2.ndjson"].map(|name| folder.join(name));
-    let header = Header::new("hand-made", Service::Mutex, 2, TraceSource::Node);
+    let header = Header::new("hand-made", Service::Mutex, 2, TraceProducer::Node);
     let [mut sends, mut receives] =
         paths.each_ref().map(|path| Writer::create(path, &header).unwrap());
     for number in 1..=messages {
@@ -121,7 +125,7 @@ fn merge_memory_is_bounded() {
             }
         }
         assert_eq!((files.merge_report().unmatched, files.merge_report().contradictions), (1, 0));
-        files.max_retained_count()
+        files.peak_retained_count()
     };
     let short = max_retained(1_000);
     assert!(short >= 1_000, "{short}: what grows is counted");

@@ -1,6 +1,7 @@
 use tenure_core::ProcessId;
 use tenure_trace::{
-    AccessOperation, AccessRecord, CounterResult, Judgement, RecordKind, Service, Subject,
+    Judgement, RecordKind, RecordSubject, ResourceAccessRecord, ResourceCounterResult,
+    ResourceOperation, Service,
 };
 
 use super::story::Story;
@@ -16,7 +17,7 @@ fn accepts_correct_counter() {
     let story = lock().enters(1, 1).puts(1, 1, 1).exits(1).enters(2, 2).puts(2, 2, 2).exits(2);
     assert_eq!(story.verdicts(), HOLDS);
     let verified = story.verified();
-    assert_eq!(verified.counter, Some(CounterResult { expected: 2, found: 2, lost: 0 }));
+    assert_eq!(verified.counter, Some(ResourceCounterResult { expected: 2, found: 2, lost: 0 }));
     assert_eq!((verified.accesses.accepted, verified.accesses.refused), (2, 0));
 }
 
@@ -25,18 +26,27 @@ fn finds_lost_update_without_lock() {
     let story = lock().unfenced().puts(1, 0, 1).puts(2, 0, 1).puts(1, 0, 2);
     assert_eq!(story.verdicts(), "counter violated, mutual-exclusion holds");
     let verified = story.verified();
-    assert_eq!(verified.counter, Some(CounterResult { expected: 3, found: 2, lost: 1 }));
+    assert_eq!(verified.counter, Some(ResourceCounterResult { expected: 3, found: 2, lost: 1 }));
     assert_eq!(verified.verdict, Judgement::Violated);
 }
 
 #[test]
 fn get_is_not_an_increment() {
-    let operation = AccessOperation::Get;
+    let operation = ResourceOperation::Get;
     let by = ProcessId(0);
-    let access =
-        AccessRecord { by, operation, fence: None, value: 1, accepted: true, highest: None };
-    let story = lock().puts(1, 1, 1).record(Subject::Resource, RecordKind::Access(access));
-    assert_eq!(story.verified().counter, Some(CounterResult { expected: 1, found: 1, lost: 0 }));
+    let access = ResourceAccessRecord {
+        by,
+        operation,
+        fence: None,
+        value: 1,
+        accepted: true,
+        highest: None,
+    };
+    let story = lock().puts(1, 1, 1).record(RecordSubject::Resource, RecordKind::Access(access));
+    assert_eq!(
+        story.verified().counter,
+        Some(ResourceCounterResult { expected: 1, found: 1, lost: 0 })
+    );
 }
 
 #[test]

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use tenure_core::{Fence, ProcessId};
 use tenure_trace::{
-    AccessOperation, AccessRecord, ClockUnit, Header, Record, RecordKind, Service, Subject,
-    TraceSource, TraceVerifier, Verification, Writer,
+    ClockUnit, Header, Record, RecordKind, RecordSubject, ResourceAccessRecord, ResourceOperation,
+    Service, TraceProducer, TraceVerifier, Verification, Writer,
 };
 
 use crate::kinds::{elected, enter, entered, exited, message};
@@ -19,7 +19,7 @@ pub(crate) struct Story {
 
 impl Story {
     pub(crate) fn of(service: Service) -> Self {
-        let header = Header::new("hand-made", service, 3, TraceSource::Simulator);
+        let header = Header::new("hand-made", service, 3, TraceProducer::Simulator);
         Story { header, time: 0, records: Vec::new() }
     }
 
@@ -40,7 +40,7 @@ impl Story {
         self
     }
 
-    pub(crate) fn record(mut self, who: impl Into<Subject>, kind: RecordKind) -> Self {
+    pub(crate) fn record(mut self, who: impl Into<RecordSubject>, kind: RecordKind) -> Self {
         self.time += 1_000_000;
         self.records.push(Record::new(self.time, who, kind));
         self
@@ -98,13 +98,13 @@ impl Story {
     fn accesses(self, by: u32, fence: u64, value: u64, accepted: bool) -> Self {
         let by = ProcessId(by - 1);
         let fence = Some(Fence(0, fence));
-        let operation = AccessOperation::Put;
-        let access = AccessRecord { by, operation, fence, value, accepted, highest: None };
-        self.record(Subject::Resource, RecordKind::Access(access))
+        let operation = ResourceOperation::Put;
+        let access = ResourceAccessRecord { by, operation, fence, value, accepted, highest: None };
+        self.record(RecordSubject::Resource, RecordKind::Access(access))
     }
 
     pub(crate) fn ends(self) -> Self {
-        self.record(Subject::Parent, RecordKind::End)
+        self.record(RecordSubject::Parent, RecordKind::End)
     }
 
     pub(crate) fn verified(&self) -> Verification {
@@ -115,7 +115,7 @@ impl Story {
 
     /// Writes a trace file with the records that `keep` accepts. The header of the file names
     /// `source` as the program that wrote it.
-    pub(crate) fn write(&self, path: &Path, source: TraceSource, keep: impl Fn(&Record) -> bool) {
+    pub(crate) fn write(&self, path: &Path, source: TraceProducer, keep: impl Fn(&Record) -> bool) {
         let header = Header { source, ..self.header.clone() };
         let mut writer = Writer::create(path, &header).unwrap();
         for record in self.records.iter().filter(|record| keep(record)) {

@@ -11,7 +11,7 @@ mod style;
 
 use std::fmt::Write;
 
-use tenure_core::{Card, Service, Strategy, Topology};
+use tenure_core::{AlgorithmClass, Card, Service, Topology};
 
 use crate::cmd::scale::text_width;
 use panel::{PANEL_HEIGHT, PANEL_WIDTH, Panel};
@@ -69,13 +69,13 @@ pub(super) fn algorithm_family(card: &Card) -> &'static str {
         (Service::Election, Topology::BidirectionalRing, _) => "on two-way rings",
         (Service::Election, Topology::Graph | Topology::Tree, _) => "on connected graphs",
         (Service::Election, ..) => "on complete graphs",
-        (.., Strategy::Centralised) => "central coordinator",
-        (.., Strategy::Token) => "token",
-        (.., Strategy::Quorum) => "permission of a quorum",
-        (.., Strategy::Permission) => "permission of all",
-        (.., Strategy::Comparison) => "comparison",
-        (.., Strategy::Flooding) => "flooding",
-        (.., Strategy::Composition) => "compositions",
+        (.., AlgorithmClass::Centralised) => "central coordinator",
+        (.., AlgorithmClass::Token) => "token",
+        (.., AlgorithmClass::Quorum) => "permission of a quorum",
+        (.., AlgorithmClass::Permission) => "permission of all",
+        (.., AlgorithmClass::Comparison) => "comparison",
+        (.., AlgorithmClass::Flooding) => "flooding",
+        (.., AlgorithmClass::Composition) => "compositions",
     }
 }
 
@@ -249,8 +249,9 @@ mod tests {
     #[test]
     fn only_compositions_are_called_compositions() {
         for name in tenure_instances::agreement_names() {
-            let card = tenure_instances::card(name, &Parameters::plain(3)).expect("a known name");
-            let is_composition = card.strategy == Strategy::Composition;
+            let card =
+                tenure_instances::card(name, &Parameters::with_defaults(3)).expect("a known name");
+            let is_composition = card.strategy == AlgorithmClass::Composition;
             assert_eq!(algorithm_family(&card) == "compositions", is_composition, "{name}");
         }
     }

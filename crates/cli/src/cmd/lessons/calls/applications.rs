@@ -4,11 +4,13 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tenure_algorithms::Variants;
 use tenure_algorithms::application::primary_backup::VariantId;
-use tenure_core::{ProcessId, TICKS_PER_UNIT};
-use tenure_instances::applications::berkeley::{ClockScenario, synchronise};
-use tenure_instances::applications::commit::{CommitProtocol, CommitScenario, run_transaction};
+use tenure_core::{ProcessId, TICKS_PER_TIME_UNIT};
+use tenure_instances::applications::berkeley::{BerkeleyScenario, synchronise_clocks};
+use tenure_instances::applications::commit::{
+    AtomicCommitScenario, CommitProtocol, run_transaction,
+};
 use tenure_instances::applications::replication::{ReplicationScenario, replicate_writes};
-use tenure_instances::applications::tree::{TreeScenario, build_tree};
+use tenure_instances::applications::tree::{SpanningTreeScenario, build_spanning_tree};
 use tenure_sim::RunError;
 
 use crate::cmd::graph::TopologyOption;
@@ -21,7 +23,7 @@ pub(super) struct BerkeleyArguments {
 }
 
 pub(super) fn run_berkeley(with: BerkeleyArguments) -> Result<Value, RunError> {
-    let made = synchronise(&ClockScenario::with_initial_clocks(with.starts))?;
+    let made = synchronise_clocks(&BerkeleyScenario::with_initial_clocks(with.starts))?;
     let sum: i64 = made.adjustments.iter().flatten().sum();
     Ok(json!({
         "adjustments": made.adjustments, "clocks": made.clock_offsets, "sum": sum,
@@ -64,21 +66,21 @@ pub(super) fn run_primary_backup(with: PrimaryBackupArguments) -> Result<Value, 
     };
     let (mut lost, mut primaries, mut acknowledged, mut messages) = (0, 0, 0, json!({}));
     for seed in 1..=with.runs {
-        let from = 64 * TICKS_PER_UNIT + seed * TICKS_PER_UNIT / 7;
+        let from = 64 * TICKS_PER_TIME_UNIT + seed * TICKS_PER_TIME_UNIT / 7;
         let quiet = ReplicationScenario {
             writes: with.writes,
             variants,
             seed,
             ..ReplicationScenario::fault_free(with.n)
         };
-        let write_interval = TICKS_PER_UNIT;
+        let write_interval = TICKS_PER_TIME_UNIT;
         let written = replicate_writes(&match with.trouble {
             None => quiet,
             Some(InjectedFault::Crash) => {
                 ReplicationScenario { crashes: vec![(ProcessId(0), from)], write_interval, ..quiet }
             }
             Some(InjectedFault::CutOff) => {
-                let isolation = Some((from, from + 25 * TICKS_PER_UNIT));
+                let isolation = Some((from, from + 25 * TICKS_PER_TIME_UNIT));
                 ReplicationScenario { isolation, write_interval, ..quiet }
             }
         })?;
@@ -120,16 +122,16 @@ pub(super) fn run_three_phase_commit(with: AtomicCommitArguments) -> Result<Valu
 }
 
 fn commit(with: AtomicCommitArguments, protocol: CommitProtocol) -> Result<Value, RunError> {
-    let ticks = |units: f64| (units * TICKS_PER_UNIT as f64) as u64;
-    let made = run_transaction(&CommitScenario {
+    let ticks = |units: f64| (units * TICKS_PER_TIME_UNIT as f64) as u64;
+    let made = run_transaction(&AtomicCommitScenario {
         no_votes: with.no_votes.iter().map(|number| ProcessId(number - 1)).collect(),
         crash_after: with.crash.map(ticks),
         recovery_after: with.recovery.map(ticks),
         partition_after: with.cut.map(ticks),
         protocol,
-        ..CommitScenario::fault_free(with.n)
+        ..AtomicCommitScenario::fault_free(with.n)
     })?;
-    let blocked: Vec<u32> = made.blocked.iter().map(|at| at.number()).collect();
+    let blocked: Vec<u32> = made.blocked.iter().map(|at| at.display_number()).collect();
     Ok(json!({ "decided": made.decided, "blocked": blocked, "messages": made.messages }))
 }
 
@@ -144,7 +146,8 @@ pub(super) struct SpanningTreeArguments {
 pub(super) fn run_spanning_tree(with: SpanningTreeArguments) -> Result<Value, String> {
     let topology = with.topology.as_deref().unwrap_or("complete");
     let graph = topology.parse::<TopologyOption>()?.graph(with.n)?;
-    let grown = build_tree(&TreeScenario::on_graph(&graph)).map_err(|error| error.to_string())?;
+    let grown = build_spanning_tree(&SpanningTreeScenario::on_graph(&graph))
+        .map_err(|error| error.to_string())?;
     Ok(json!({
         "messages": grown.messages, "counted": grown.counted, "edges_of_graph": graph.edge_count(),
         "edges": grown.parents.iter().flatten().count(), "joined": grown.joined.len(),

@@ -36,7 +36,7 @@ pub(super) fn count_order_violations(arguments: ChatterArguments) -> Result<Valu
         }
         let report = simulation.run()?;
         let violated =
-            report.judgement(Property::OrderWithMessages.name()) == Some(Judgement::Violated);
+            report.judgement_of(Property::OrderWithMessages.name()) == Some(Judgement::Violated);
         out_of_order += u32::from(violated);
         user_messages += report.metrics.user_messages;
     }
@@ -45,16 +45,16 @@ pub(super) fn count_order_violations(arguments: ChatterArguments) -> Result<Valu
 
 fn settings(seed: u64) -> Settings {
     let locking = LockWorkload {
-        pattern: RequestPattern::Closed { think: Distribution::between_units(0, 40) },
+        pattern: RequestPattern::Closed { think: Distribution::between_time_units(0, 40) },
         entries: EntriesPerProcess::Each(3),
-        hold: Distribution::units(1),
+        hold: Distribution::time_units(1),
     };
-    let chatter = BackgroundTraffic::always(Distribution::units(1));
+    let chatter = BackgroundTraffic::triggering_after_each_request(Distribution::time_units(1));
     let mut settings = Settings::new(3);
     settings.seed = seed;
     settings.workload = Workload::locking(locking).with_background_traffic(chatter);
     settings.network.order = Some(ChannelOrder::Fifo);
-    settings.network.latency = Distribution::between_units(1, 9).into();
-    settings.instrumentation.order_check = GroupSizeCondition::Always;
+    settings.network.latency = Distribution::between_time_units(1, 9).into();
+    settings.monitoring.order_check = GroupSizeCondition::Always;
     settings
 }

@@ -65,7 +65,7 @@ impl Protocol for Army {
 /// is captured. If `through` equals `max_couriers`, no courier is captured.
 fn ends(max_couriers: u32, through: u32) -> [Army; 2] {
     let (first, second) = (ProcessId(0), ProcessId(1));
-    let mut cluster = TestCluster::<Army>::uniform(2, ChannelOrder::Fifo, max_couriers);
+    let mut cluster = TestCluster::<Army>::with_same_config(2, ChannelOrder::Fifo, max_couriers);
     cluster.issue_command(first, Attack);
     let link = |number: u32| if number % 2 == 1 { (first, second) } else { (second, first) };
     for number in 1..=through {

@@ -3,8 +3,8 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tenure_algorithms::compose::{WithDetector, with_detector};
-use tenure_algorithms::detector::{Heartbeat, heartbeat};
-use tenure_core::{Delay, Effects, Group, ProcessId, Protocol, TICKS_PER_UNIT, Verdict};
+use tenure_algorithms::detector::{AdaptiveTimeoutDetector, heartbeat};
+use tenure_core::{Delay, Effects, Group, PeerVerdict, ProcessId, Protocol, TICKS_PER_TIME_UNIT};
 use tenure_sim::{CrashTrigger, Distribution, Fault, RunError, Settings, Simulation};
 
 /// User of a failure detector. It records each suspicion that the detector reports.
@@ -31,8 +31,8 @@ impl Protocol for Witness {
 
     fn on_message(&mut self, _: ProcessId, (): (), _: &mut impl Effects<Self>) {}
 
-    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, _: &mut impl Effects<Self>) {
-        if verdict == Verdict::Suspect {
+    fn on_suspicion(&mut self, peer: ProcessId, verdict: PeerVerdict, _: &mut impl Effects<Self>) {
+        if verdict == PeerVerdict::Suspect {
             self.suspected.push(peer);
         }
     }
@@ -58,18 +58,19 @@ pub(super) fn count_false_suspicions(with: DetectorArguments) -> Result<Value, R
     let DetectorArguments { timeout, takes: [least, most], crash } = with;
     let mut settings = Settings::new(2);
     settings.detector = None;
-    settings.network.latency = Distribution::between_units(least, most).into();
-    settings.limits.until = Some((2 * crash + timeout) * TICKS_PER_UNIT);
-    let when = CrashTrigger::At(crash * TICKS_PER_UNIT);
+    settings.network.latency = Distribution::between_time_units(least, most).into();
+    settings.limits.until = Some((2 * crash + timeout) * TICKS_PER_TIME_UNIT);
+    let when = CrashTrigger::At(crash * TICKS_PER_TIME_UNIT);
     settings.faults = vec![Fault::Crash { process: ProcessId(1), when, recovery: None }];
     let detector = heartbeat::Config {
-        period: Delay::units(HEARTBEAT_PERIOD),
-        initial_timeout: timeout * TICKS_PER_UNIT,
+        period: Delay::time_units(HEARTBEAT_PERIOD),
+        initial_timeout: timeout * TICKS_PER_TIME_UNIT,
         increment: 0,
-        max_timeout: timeout * TICKS_PER_UNIT,
+        max_timeout: timeout * TICKS_PER_TIME_UNIT,
     };
     let config = with_detector::Config { detector, inner: () };
-    let simulation = Simulation::<WithDetector<Heartbeat, Witness>>::new(config, settings);
+    let simulation =
+        Simulation::<WithDetector<AdaptiveTimeoutDetector, Witness>>::new(config, settings);
     let (_, processes) = simulation.run_and_inspect()?;
     let suspicions = |of: usize| processes[of].inner().suspected.len() as u64;
     let found = suspicions(0) > 0;

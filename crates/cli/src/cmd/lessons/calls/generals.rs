@@ -2,8 +2,8 @@
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tenure_core::TICKS_PER_UNIT;
-use tenure_sim::scenario::generals::{Config, simulate_attack};
+use tenure_core::TICKS_PER_TIME_UNIT;
+use tenure_sim::scenario::generals::{Config, simulate_coordinated_attack};
 use tenure_sim::{Distribution, RunError};
 
 #[derive(Deserialize)]
@@ -32,15 +32,15 @@ fn one() -> u64 {
 /// attack of the leading general to the attack of the other general, in units of time. It is
 /// negative if the other general attacks first.
 pub(super) fn run_attacks(with: GeneralsArguments) -> Result<Value, RunError> {
-    let wait = (with.wait * TICKS_PER_UNIT as f64) as u64;
+    let wait = (with.wait * TICKS_PER_TIME_UNIT as f64) as u64;
     let config = Config { strengths: with.strengths, wait };
-    let latency = Distribution::between_units(with.takes[0], with.takes[1]);
+    let latency = Distribution::between_time_units(with.takes[0], with.takes[1]);
     let (mut least, mut most) = (f64::INFINITY, f64::NEG_INFINITY);
     for seed in 1..=with.seeds {
-        if let Some(skew) = simulate_attack(config, latency, seed)?.skew {
-            let skew = skew as f64 / TICKS_PER_UNIT as f64;
+        if let Some(skew) = simulate_coordinated_attack(config, latency, seed)?.skew {
+            let skew = skew as f64 / TICKS_PER_TIME_UNIT as f64;
             (least, most) = (least.min(skew), most.max(skew));
         }
     }
-    Ok(json!({ "leader": config.leading_army().number(), "least": least, "most": most }))
+    Ok(json!({ "leader": config.leading_army().display_number(), "least": least, "most": most }))
 }

@@ -3,7 +3,7 @@
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tenure_algorithms::detector::{Heartbeat, heartbeat};
+use tenure_algorithms::detector::{AdaptiveTimeoutDetector, heartbeat};
 use tenure_check::{Check, CheckError, Counterexample};
 use tenure_core::Delay;
 use tenure_core::monitors::{StrongAccuracy, StrongCompleteness};
@@ -33,14 +33,15 @@ pub(super) struct PerfectDetectorArguments {
 /// Also returns the number of steps of the shortest run that contains a false suspicion, or null if
 /// there is no such run.
 pub(super) fn check_detector(with: PerfectDetectorArguments) -> Result<Value, CheckError> {
-    let timeout = Delay::units(with.timeout.into()).max;
+    let timeout = Delay::time_units(with.timeout.into()).max;
     let detector = heartbeat::Config {
-        period: Delay::units(with.period.into()),
+        period: Delay::time_units(with.period.into()),
         initial_timeout: timeout,
         increment: 0,
         max_timeout: timeout,
     };
-    let check = Check::<Heartbeat>::with(SIZE, detector).crashing(1);
+    let check =
+        Check::<AdaptiveTimeoutDetector>::with_protocol_config(SIZE, detector).max_crashes(1);
     let check = match with.latency {
         Some([least, most]) => {
             let check = check.synchronous(least..=most).steps_lasting(with.step[0]..=with.step[1]);
@@ -48,14 +49,14 @@ pub(super) fn check_detector(with: PerfectDetectorArguments) -> Result<Value, Ch
         }
         // Without a bound on latency, heartbeats accumulate in the links. In a check with losses, a
         // full link drops further messages.
-        None => check.losing(1).in_flight_per_link(1),
+        None => check.max_losses(1).in_flight_per_link(1),
     };
     let check = check.always(StrongAccuracy::new());
     let report = check.always_and_at_end(StrongCompleteness::new(SIZE)).try_run()?;
     Ok(json!({
         "accuracy": report.judgement_of("accuracy"),
         "completeness": report.judgement_of("completeness"),
-        "steps": report.counterexample("accuracy").map(Counterexample::length),
+        "steps": report.counterexample("accuracy").map(Counterexample::step_count),
         "states": report.states,
     }))
 }

@@ -2,7 +2,7 @@
 
 use tenure_algorithms::mutex::{RicartAgrawala, ricart_agrawala};
 use tenure_core::service::mutex::{Command, Event};
-use tenure_core::{Effects, ExposesLogicalClock, Group, ProcessId, Protocol, Verdict};
+use tenure_core::{Effects, ExposesLogicalClock, Group, PeerVerdict, ProcessId, Protocol};
 
 type Lock = RicartAgrawala;
 
@@ -46,7 +46,7 @@ impl Protocol for PresetClocks {
         self.0.on_timer(timer, inner!(fx));
     }
 
-    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
+    fn on_suspicion(&mut self, peer: ProcessId, verdict: PeerVerdict, fx: &mut impl Effects<Self>) {
         self.0.on_suspicion(peer, verdict, inner!(fx));
     }
 }

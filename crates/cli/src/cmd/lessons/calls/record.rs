@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use tenure_algorithms::mutex::{Central, central};
 use tenure_core::service::mutex;
 use tenure_core::{
-    ConstantEnvironment, EffectBuffer, Effects, Group, Input, Label, Labelled, Layer, Never,
+    ConstantEnvironment, EffectBuffer, Effects, Group, Input, Labelled, Layer, MessageLabel, Never,
     ProcessId, Protocol,
 };
 
@@ -52,7 +52,7 @@ enum Message {
 }
 
 impl Labelled for Message {
-    fn label(&self) -> Label {
+    fn label(&self) -> MessageLabel {
         let kind = match self {
             Message::Lock(message) => return message.label(),
             Message::Get => "get",
@@ -60,7 +60,7 @@ impl Labelled for Message {
             Message::Put(_) => "put",
             Message::Done => "done",
         };
-        Label { kind, layer: Layer::Application }
+        MessageLabel { kind, layer: Layer::Application }
     }
 }
 

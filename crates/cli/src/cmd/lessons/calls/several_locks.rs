@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tenure_algorithms::catalogue::SumMember;
+use tenure_algorithms::catalogue::SumTypeMember;
 use tenure_algorithms::compose::keyed::LockName;
 use tenure_algorithms::compose::{LockSequence, lock_sequence};
 use tenure_algorithms::mutex::{Central, TokenRing, central, token_ring};
 use tenure_core::Mutex;
 use tenure_sim::{
-    Distribution, EntriesPerProcess, LockWorkload, Report, RequestPattern, Settings, Simulation,
+    Distribution, EntriesPerProcess, LockWorkload, RequestPattern, RunReport, Settings, Simulation,
     Workload,
 };
 
@@ -46,7 +46,7 @@ pub(super) fn run_lock_sequences(with: SeveralLocksArguments) -> Result<Value, S
     }
 }
 
-fn locks_of<P: SumMember<Sum: Mutex>>(
+fn locks_of<P: SumTypeMember<Sum: Mutex>>(
     inner: fn() -> P::Config,
     with: &SeveralLocksArguments,
 ) -> Result<Value, String> {
@@ -64,30 +64,30 @@ fn locks_of<P: SumMember<Sum: Mutex>>(
     for seed in 1..=with.drawn {
         let mut settings = Settings::new(size);
         settings.seed = seed;
-        settings.network.latency = Distribution::between_units(1, 9).into();
+        settings.network.latency = Distribution::between_time_units(1, 9).into();
         let report = report::<P>(inner(), with, settings, 20)?;
         deadlocks += u32::from(report.metrics.entry_count < 2 * u64::from(size));
     }
     Ok(json!({ "deadlocks": deadlocks }))
 }
 
-fn report<P: SumMember<Sum: Mutex>>(
+fn report<P: SumTypeMember<Sum: Mutex>>(
     inner: P::Config,
     with: &SeveralLocksArguments,
     mut settings: Settings,
     think: u64,
-) -> Result<Report, String> {
+) -> Result<RunReport, String> {
     let names = |list: &Vec<String>| list.iter().map(|name| LockName::new(name)).collect();
     let names: Result<Vec<Vec<LockName>>, _> = with.lists.iter().map(names).collect();
     let names: Arc<[Vec<LockName>]> = names.map_err(|error| error.to_string())?.into();
     let locking = LockWorkload {
-        pattern: RequestPattern::Closed { think: Distribution::between_units(0, think) },
+        pattern: RequestPattern::Closed { think: Distribution::between_time_units(0, think) },
         entries: EntriesPerProcess::Each(2),
-        hold: Distribution::units(10),
+        hold: Distribution::time_units(10),
     };
     settings.workload = Workload::locking(locking);
     let config =
-        lock_sequence::Config { lock_names_by_process: names, inner: P::sum_config(inner) };
+        lock_sequence::Config { lock_names_by_process: names, inner: P::to_sum_type_config(inner) };
     let simulation = Simulation::<LockSequence<P::Sum>>::for_algorithm(config, settings)
         .map_err(|error| error.to_string())?;
     simulation.run().map_err(|error| error.to_string())

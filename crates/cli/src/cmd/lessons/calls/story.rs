@@ -10,14 +10,14 @@ use tenure_algorithms::compose::NamedLocks;
 use tenure_algorithms::election::{Bully, bully};
 use tenure_algorithms::{UnknownVariant, VariantId, Variants};
 use tenure_core::{
-    Agreement, Algorithm, Election, Mutex, ProcessId, Rank, Service, TICKS_PER_UNIT,
+    Agreement, Algorithm, Election, Mutex, ProcessId, Rank, Service, TICKS_PER_TIME_UNIT,
 };
 use tenure_sim::{Settings, Simulation};
 use tenure_trace::diagram::{
-    DiagramOptions, LogMoment, LogPicture, RowLabel, TimeDirection, lay_out,
+    DiagramOptions, ReplicatedLogDiagram, ReplicatedLogMoment, RowLabel, TimeDirection, lay_out,
 };
 use tenure_trace::{
-    Action, LogStates, RecordableProtocol, Schedule, Script, Trace, TraceBuffer,
+    RecordableProtocol, ReplicatedLogStates, Schedule, Script, ScriptAction, Trace, TraceBuffer,
     perform_script as performed,
 };
 
@@ -90,7 +90,7 @@ pub(super) fn perform_script(with: StoryArguments) -> Result<ActionResult, Strin
     let size = story.size();
     match (algorithm, &with.clocks) {
         ("named:coordinated:bully", _) => {
-            let plain = bully::Config::plain(size, TICKS_PER_UNIT);
+            let plain = bully::Config::with_defaults(size, TICKS_PER_TIME_UNIT);
             let config = bully::Config { variants: variants(&with)?, ..plain };
             story.perform::<NamedLocks<Bully>>(&config.into())
         }
@@ -102,7 +102,7 @@ pub(super) fn perform_script(with: StoryArguments) -> Result<ActionResult, Strin
 
 impl StoryArguments {
     fn parameters(&self, size: u32) -> Result<Parameters, String> {
-        let mut parameters = Parameters::plain(size);
+        let mut parameters = Parameters::with_defaults(size);
         parameters.variants.clone_from(&self.variants);
         if self.algorithm == "bully" {
             parameters.variants.push("no-terms".to_owned());
@@ -181,12 +181,12 @@ impl AlgorithmVisitor for StoryRunner<'_> {
 }
 
 impl StoryRunner<'_> {
-    /// Returns the number of processes in the last action [`Action::Group`] of the script. Returns
-    /// 1 if the script has no such action.
+    /// Returns the number of processes in the last action [`ScriptAction::Group`] of the script.
+    /// Returns 1 if the script has no such action.
     fn size(&self) -> u32 {
         let actions = self.script.blocks.iter().flat_map(|block| block.actions_with_lines());
         let sizes = actions.filter_map(|(_, action)| match action {
-            Action::Group(size) => Some(*size),
+            ScriptAction::Group(size) => Some(*size),
             _ => None,
         });
         sizes.last().unwrap_or(1)
@@ -201,7 +201,7 @@ impl StoryRunner<'_> {
         variants: Variants<three_phase_commit::VariantId>,
     ) -> Result<ActionResult, String> {
         let ranks: Vec<Rank> = (1..=size).rev().map(Rank::from_id).collect();
-        let plain = bully::Config::plain(size, TICKS_PER_UNIT);
+        let plain = bully::Config::with_defaults(size, TICKS_PER_TIME_UNIT);
         let election = bully::Config { ranks: ranks.as_slice().into(), ..plain };
         let story = StoryRunner { ranks, judged: Some(Service::Other), ..self };
         let config = with_election::Config { application: variants, election };
@@ -248,17 +248,19 @@ impl StoryRunner<'_> {
         if let Some(service) = self.judged {
             simulation = simulation.with_service(service);
         }
-        let report = simulation.with_name(self.algorithm.to_owned()).follow(schedule, page.clone());
+        let report =
+            simulation.with_name(self.algorithm.to_owned()).run_schedule(schedule, page.clone());
         let mut data = serde_json::to_value(report.map_err(to_message)?).map_err(to_message)?;
         let sends =
             |lines: &Vec<&str>| lines.iter().filter(|it| it.starts_with("  sends ")).count();
         let sent: Vec<usize> = transcript.iter().map(sends).collect();
         let trace = Trace::parse(&page.take_bytes(), "story").map_err(to_message)?;
         let Trace { header, records, .. } = trace;
-        let behind =
-            Schedule::record_counts_by_block::<P>(script, uniform, &records).map_err(to_message)?;
-        let moments: Vec<LogMoment> = behind.into_iter().map(LogMoment::AfterRecord).collect();
-        let logs = LogPicture::from_records(&header, &records, &moments);
+        let behind = Schedule::cumulative_record_counts_by_block::<P>(script, uniform, &records)
+            .map_err(to_message)?;
+        let moments: Vec<ReplicatedLogMoment> =
+            behind.into_iter().map(ReplicatedLogMoment::AfterRecord).collect();
+        let logs = ReplicatedLogDiagram::from_records(&header, &records, &moments);
         if let Value::Object(fields) = &mut data {
             fields.insert("sent".to_owned(), json!(sent));
             fields.insert("transcript".to_owned(), json!(transcript));
@@ -278,9 +280,9 @@ impl StoryRunner<'_> {
     }
 }
 
-fn terms(logs: &LogStates, size: u32) -> Value {
+fn terms(logs: &ReplicatedLogStates, size: u32) -> Value {
     let kept = (0..size).map(ProcessId).filter_map(|at| Some((at, logs.log(at)?)));
-    let log = |(at, kept): (ProcessId, &tenure_trace::LogState)| {
+    let log = |(at, kept): (ProcessId, &tenure_trace::ReplicatedLogState)| {
         let terms: Vec<u64> = kept.entries.iter().map(|entry| entry.term).collect();
         let mut log = json!({ "terms": terms, "committed": kept.commit_index });
         if kept.snapshot_index > 0 {

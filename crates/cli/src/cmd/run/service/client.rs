@@ -102,7 +102,7 @@ async fn run_client(options: &Options, until: Instant) -> Result<(), Failure> {
 
 /// Acquires the lock in `session`. If there is no session or it has ended, starts a new one first.
 async fn acquire(client: &Client, session: &mut Option<Session>) -> Result<Guard, ClientError> {
-    let alive = session.clone().filter(|session| session.end_reason().is_none());
+    let alive = session.clone().filter(|session| session.loss_reason().is_none());
     let alive = match alive {
         Some(alive) => alive,
         None => client.session(LEASE_TTL).await?,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use tenure_client::QueueChange;
+use tenure_client::LockQueueChange;
 use tenure_core::ProcessId;
 use tenure_daemon::resource::{CounterServer, CounterStats};
 use tenure_trace::unix_time_nanos;
@@ -39,7 +39,7 @@ pub(super) struct ServiceObservations {
     /// Critical-section entries, as the clients reported them.
     pub(super) entry_records: Vec<EntryRecord>,
     /// Changes of the queue of the lock.
-    pub(super) changes: Vec<QueueChange>,
+    pub(super) changes: Vec<LockQueueChange>,
     pub(super) puts: Vec<PutRecord>,
     pub(super) reads: Vec<ReadRecord>,
     /// Values that the run read from each member at the end of the run. `None` if the run did not

@@ -195,7 +195,7 @@ impl ServiceRunPlan {
             return Err(Failure::usage(message));
         }
         let is_there = |target: &FaultTarget| match target {
-            FaultTarget::Process(process) => process.number() <= self.members,
+            FaultTarget::Process(process) => process.display_number() <= self.members,
             FaultTarget::Leader | FaultTarget::All => true,
             FaultTarget::Inside => false,
         };

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tenure_client::{Admin, Client, ConnectOptions, QueueChange};
+use tenure_client::{AdminClient, Client, ConnectOptions, LockQueueChange};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
@@ -23,13 +23,13 @@ pub(super) struct QueueChangeRecorder {
     tasks: JoinSet<()>,
 }
 
-type SharedChanges = Arc<Mutex<Vec<QueueChange>>>;
+type SharedChanges = Arc<Mutex<Vec<LockQueueChange>>>;
 
 impl QueueChangeRecorder {
     pub(super) async fn start(endpoints: &[String]) -> Result<QueueChangeRecorder, Failure> {
         let client = Client::connect(endpoints).await.map_err(Failure::environment)?;
         let changes: SharedChanges = Arc::default();
-        let (mut received, recorded) = (client.queue_changes(LOCK_NAME, 1), changes.clone());
+        let (mut received, recorded) = (client.lock_queue_changes(LOCK_NAME, 1), changes.clone());
         let mut tasks = JoinSet::new();
         tasks.spawn(async move {
             loop {
@@ -54,7 +54,7 @@ impl QueueChangeRecorder {
                 compacted = revision;
                 // If a member does not respond, the next member compacts the history after the next
                 // change.
-                if let Ok(member) = Admin::new([endpoint], ConnectOptions::default()) {
+                if let Ok(member) = AdminClient::new([endpoint], ConnectOptions::default()) {
                     let _ = member.compact(revision).await;
                 }
             }
@@ -68,8 +68,8 @@ impl QueueChangeRecorder {
         let last = async {
             let session = self.client.session(Duration::from_secs(10)).await.ok()?;
             let fence = session.lock(LOCK_NAME).await.ok()?.fence();
-            let is_recorded = |change: &QueueChange| match change {
-                QueueChange::AddedOrChanged { fence: received, .. } => *received == fence,
+            let is_recorded = |change: &LockQueueChange| match change {
+                LockQueueChange::AddedOrChanged { fence: received, .. } => *received == fence,
                 _ => false,
             };
             while !self.changes().iter().any(is_recorded) {
@@ -81,11 +81,11 @@ impl QueueChangeRecorder {
         timeout(FINAL_ENTRY_TIMEOUT, last).await.ok().flatten()
     }
 
-    pub(super) fn changes(&self) -> Vec<QueueChange> {
+    pub(super) fn changes(&self) -> Vec<LockQueueChange> {
         locked(&self.changes).clone()
     }
 }
 
-fn locked(changes: &SharedChanges) -> MutexGuard<'_, Vec<QueueChange>> {
+fn locked(changes: &SharedChanges) -> MutexGuard<'_, Vec<LockQueueChange>> {
     changes.lock().unwrap_or_else(PoisonError::into_inner)
 }

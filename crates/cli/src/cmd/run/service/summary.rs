@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use tenure_client::QueueChange;
+use tenure_client::LockQueueChange;
 use tenure_daemon::resource::CounterStats;
 
 use super::drive::{KillRecord, ServiceObservations};
@@ -93,7 +93,7 @@ impl ServiceRunSummary {
         // Without a lock nothing is promised.
         let violated =
             if plan.uses_lock { find_promise_violations(&observations) } else { Vec::new() };
-        let is_forgotten = observations.changes.contains(&QueueChange::HistoryCompacted);
+        let is_forgotten = observations.changes.contains(&LockQueueChange::HistoryCompacted);
         let is_partial =
             observations.interrupted || is_forgotten || observations.final_fence.is_none();
         let is_unread = plan.max_value_bytes.is_some() && observations.final_reads.is_none();

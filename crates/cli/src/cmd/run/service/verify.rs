@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use tenure_client::QueueChange;
+use tenure_client::LockQueueChange;
 
 use super::drive::ServiceObservations;
 use super::entry_record::EntryRecord;
@@ -92,7 +92,7 @@ pub(super) fn find_promise_violations(observations: &ServiceObservations) -> Vec
     }));
     if let Some(last) = observations
         .final_fence
-        .filter(|_| !observations.changes.contains(&QueueChange::HistoryCompacted))
+        .filter(|_| !observations.changes.contains(&LockQueueChange::HistoryCompacted))
     {
         let of_log = [
             check_queue_order(&claims, &queue_histories),
@@ -106,24 +106,24 @@ pub(super) fn find_promise_violations(observations: &ServiceObservations) -> Vec
 
 /// Computes the history of each claim from the changes of the queue. The keys of the result are the
 /// fencing tokens of the claims.
-fn queue_histories(changes: &[QueueChange]) -> BTreeMap<u64, QueueHistory> {
+fn queue_histories(changes: &[LockQueueChange]) -> BTreeMap<u64, QueueHistory> {
     let mut queue_histories: BTreeMap<u64, QueueHistory> = BTreeMap::new();
     let mut queue: BTreeMap<u64, &[u8]> = BTreeMap::new();
     for same in changes.chunk_by(|one, next| revision_of_change(one) == revision_of_change(next)) {
         for change in same {
             match change {
-                QueueChange::AddedOrChanged { key, fence, .. } => {
+                LockQueueChange::AddedOrChanged { key, fence, .. } => {
                     queue.insert(*fence, key);
                     queue_histories.entry(*fence).or_default();
                 }
-                QueueChange::Left { key, revision } => {
+                LockQueueChange::Left { key, revision } => {
                     let gone = queue.iter().find(|(_, queued)| **queued == &key[..]);
                     if let Some(fence) = gone.map(|(fence, _)| *fence) {
                         queue.remove(&fence);
                         queue_histories.entry(fence).or_default().gone = Some(*revision);
                     }
                 }
-                QueueChange::HistoryCompacted => {}
+                LockQueueChange::HistoryCompacted => {}
             }
         }
         if let Some(fence) = queue.keys().next() {
@@ -134,14 +134,13 @@ fn queue_histories(changes: &[QueueChange]) -> BTreeMap<u64, QueueHistory> {
     queue_histories
 }
 
-/// Returns the revision of a change; `None` for [`QueueChange::HistoryCompacted`], which has no
+/// Returns the revision of a change; `None` for [`LockQueueChange::HistoryCompacted`], which has no
 /// revision.
-pub(super) fn revision_of_change(change: &QueueChange) -> Option<u64> {
+pub(super) fn revision_of_change(change: &LockQueueChange) -> Option<u64> {
     match change {
-        QueueChange::AddedOrChanged { revision, .. } | QueueChange::Left { revision, .. } => {
-            Some(*revision)
-        }
-        QueueChange::HistoryCompacted => None,
+        LockQueueChange::AddedOrChanged { revision, .. }
+        | LockQueueChange::Left { revision, .. } => Some(*revision),
+        LockQueueChange::HistoryCompacted => None,
     }
 }
 
@@ -241,7 +240,7 @@ fn check_fenced_access(claims: &[&EntryRecord]) -> Option<PromiseViolation> {
 fn check_nothing_lost(
     claims: &[&EntryRecord],
     queue_histories: &BTreeMap<u64, QueueHistory>,
-    changes: &[QueueChange],
+    changes: &[LockQueueChange],
     last: u64,
 ) -> Option<PromiseViolation> {
     let fault = |description| {
@@ -292,12 +291,12 @@ fn check_progress(record: &ServiceObservations) -> Option<PromiseViolation> {
 mod tests {
     use super::*;
 
-    fn queued(fence: u64) -> QueueChange {
-        QueueChange::AddedOrChanged { key: fence.to_string().into(), fence, revision: fence }
+    fn queued(fence: u64) -> LockQueueChange {
+        LockQueueChange::AddedOrChanged { key: fence.to_string().into(), fence, revision: fence }
     }
 
-    fn left(fence: u64, revision: u64) -> QueueChange {
-        QueueChange::Left { key: fence.to_string().into(), revision }
+    fn left(fence: u64, revision: u64) -> LockQueueChange {
+        LockQueueChange::Left { key: fence.to_string().into(), revision }
     }
 
     fn claim(client: u32, fence: u64, granted: u64, until: u64) -> EntryRecord {
@@ -314,7 +313,7 @@ mod tests {
         }
     }
 
-    fn found(claims: Vec<EntryRecord>, changes: Vec<QueueChange>) -> Vec<ServicePromise> {
+    fn found(claims: Vec<EntryRecord>, changes: Vec<LockQueueChange>) -> Vec<ServicePromise> {
         let record = ServiceObservations {
             entry_records: claims,
             changes,

@@ -7,7 +7,7 @@ use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 use serde::Serialize;
 use tenure_client::{
-    CampaignOptions, Client, ClientError, ElectionState, Leadership, Observer, Session,
+    CampaignOptions, Client, ClientError, ElectionObserver, ElectionState, Leadership, Session,
 };
 use tenure_trace::{escape_invisible, escape_invisible_in_json};
 
@@ -160,18 +160,18 @@ struct LeaderLine {
 /// Waits for the next state of the election. If no member serves requests meanwhile, prints one
 /// line about this outage.
 async fn next_state(
-    observer: &mut Observer,
+    observer: &mut ElectionObserver,
     client: &Client,
 ) -> Result<ElectionState, ClientError> {
     let mut failed_checks = 0_u32;
-    let mut next = std::pin::pin!(observer.next());
+    let mut next = std::pin::pin!(observer.next_state());
     loop {
         tokio::select! {
             biased;
             state = &mut next => return state,
             () = tokio::time::sleep(OUTAGE_CHECK_INTERVAL) => {}
         }
-        let failure = client.last_failure();
+        let failure = client.endpoint_failures();
         failed_checks = if failure.is_some() { failed_checks.saturating_add(1) } else { 0 };
         // After a single failure, the client is about to try another member.
         if let Some(reason) = failure.filter(|_| failed_checks == 2) {
@@ -182,7 +182,7 @@ async fn next_state(
 
 async fn observe(options: &Options) -> Result<(), Failure> {
     let client = options.service.connect_client().await?;
-    let mut observer = client.observe(&options.name);
+    let mut observer = client.election_observer(&options.name);
     let print = async {
         loop {
             let state = next_state(&mut observer, &client).await.map_err(request_failure)?;

@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
-use tenure_client::{ClientError, Deadlines, Guard, Leadership, LossReason, Session};
+use tenure_client::{ClientError, DeadlineChanges, Guard, Leadership, LossReason, Session};
 
 use super::print_error;
 
@@ -50,10 +50,10 @@ impl HeldClaims {
         }
     }
 
-    pub(super) fn deadlines(&self) -> Deadlines {
+    pub(super) fn deadlines(&self) -> DeadlineChanges {
         match self {
-            HeldClaims::Locks { session, .. } => session.deadlines(),
-            HeldClaims::Leadership { leading, .. } => leading.deadlines(),
+            HeldClaims::Locks { session, .. } => session.deadline_changes(),
+            HeldClaims::Leadership { leading, .. } => leading.deadline_changes(),
         }
     }
 
@@ -82,7 +82,7 @@ impl HeldClaims {
         };
         let mut is_reported = false;
         loop {
-            let error = match leading.transfer_requested().await {
+            let error = match leading.wait_until_transfer_due().await {
                 Ok(candidate) => return format!("candidate '{}' is preferred", candidate.identity),
                 // The loss is handled elsewhere.
                 Err(ClientError::Lost(_)) => return pending().await,

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
-use tenure_client::{ClientError, LockAccess, LockRequest, Session};
+use tenure_client::{ClientError, LockMode, LockOptions, Session};
 
 use super::held::HeldClaims;
 use super::run::{
@@ -108,13 +108,13 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
         on_lost: None,
     };
     let access = match options.slots {
-        Some(slots) => LockAccess::Slots(slots),
-        None if options.shared => LockAccess::Shared,
-        None => LockAccess::Exclusive,
+        Some(slots) => LockMode::Slots(slots),
+        None if options.shared => LockMode::Shared,
+        None => LockMode::Exclusive,
     };
     let runtime = machine::current_thread_runtime()?;
     let acquire = async |session: Session| {
-        let request = LockRequest::new(access).value(client.encode());
+        let request = LockOptions::new(access).value(client.encode());
         acquire(session, &names, &request, options.at_once).await
     };
     exit_unless_success(runtime.block_on(acquire_and_run(&options.service, task, acquire)))
@@ -128,7 +128,7 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
 async fn acquire(
     session: Session,
     names: &[&str],
-    request: &LockRequest,
+    request: &LockOptions,
     at_once: bool,
 ) -> Result<Option<HeldClaims>, ClientError> {
     let mut guards = Vec::new();

@@ -292,7 +292,7 @@ async fn session(
     };
     match run_until(deadline, started).await {
         Some(session) => Ok((client, session.map_err(Failure::environment)?)),
-        None => Err(Failure::environment(match client.last_failure() {
+        None => Err(Failure::environment(match client.endpoint_failures() {
             Some(reason) => no_response_before_timeout(&reason),
             None => format!("no response from {endpoints} before --timeout has passed"),
         })),
@@ -304,7 +304,7 @@ const HELD_BY_ANOTHER: &str = "another client holds it";
 /// Describes why the lock was not acquired before `--timeout` passed, although the client has a
 /// session.
 fn reason_not_acquired(client: &Client) -> String {
-    match client.last_failure() {
+    match client.endpoint_failures() {
         Some(reason) => no_response_before_timeout(&reason),
         None => HELD_BY_ANOTHER.to_owned(),
     }

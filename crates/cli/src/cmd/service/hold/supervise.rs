@@ -212,7 +212,7 @@ impl Supervisor<'_> {
 
     /// Describes the loss. If no renewal succeeded, includes the last failure at each endpoint.
     fn describe_loss(&self, reason: LossReason) -> String {
-        match self.client.last_failure() {
+        match self.client.endpoint_failures() {
             Some(failure) if reason == LossReason::NotRenewed => {
                 self.lost_because(&format!("{reason}: {failure}"))
             }

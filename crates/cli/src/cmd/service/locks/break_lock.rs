@@ -193,7 +193,7 @@ impl Breaking<'_> {
         if !read::claim_exists(service, self.claim)? {
             self.outcome = Some(self.outcome_of_ended());
         } else if self.claim.id != 0 && may_expire {
-            let left = service.admin.remaining_and_granted_ttl(self.claim.signed_lease());
+            let left = service.admin.lease_ttls(self.claim.signed_lease());
             // The response is `None` if the lease has ended since the key was read. The remaining
             // time only serves the report, so a failure does not stop the command.
             if let Ok(Some((left, _))) = service.call(left) {
@@ -217,7 +217,8 @@ impl Breaking<'_> {
     fn end(&mut self, service: &BlockingClient, options: &Options) -> Result<(), Failure> {
         let claim = self.claim;
         let (outcome, is_ended) = if claim.id == 0 || options.key_only {
-            let deleted = service.call(service.admin.delete_claim(&claim.raw_key, claim.fence))?;
+            let deleted =
+                service.call(service.admin.delete_lock_claim(&claim.raw_key, claim.fence))?;
             (Outcome::KeyDeleted, deleted)
         } else {
             let revoked = service.call(service.admin.revoke_lease(claim.signed_lease()))?;
@@ -277,7 +278,7 @@ fn ask_to_release(
         ClaimOwner::Text(_) => claim.value.clone(),
         ClaimOwner::Unknown => return Ok(false),
     };
-    let asking = service.admin.put_claim_value(&claim.raw_key, claim.fence, value);
+    let asking = service.admin.put_lock_claim_value(&claim.raw_key, claim.fence, value);
     match service.block_on(asking) {
         Err(ClientError::Rejected { code: Code::ResourceExhausted, .. }) => Ok(false),
         asked => asked.map_err(request_failure),

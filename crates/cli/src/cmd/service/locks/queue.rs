@@ -3,7 +3,7 @@
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 use tenure_session::{AccessMode, HolderSummary};
-use tenure_store::{KeyValue, claim_of};
+use tenure_store::{KeyValue, claim_from_key_value};
 
 use super::recipe::LockRecipe;
 use super::stored_text::StoredText;
@@ -77,11 +77,11 @@ impl Lock {
         let (nested, below): (Vec<&KeyValue>, Vec<&KeyValue>) =
             below.iter().partition(|kv| kv.key.get(name.len() + 1..).is_some_and(is_nested));
         let claims = below.into_iter().map(|kv| {
-            let claim = claim_of(kv).filter(|claim| claim.name[..] == *name);
+            let claim = claim_from_key_value(kv).filter(|claim| claim.name[..] == *name);
             (kv.clone(), claim.map_or(AccessMode::Exclusive, |claim| claim.mode.into()))
         });
         let claims = claims.collect();
-        let example = nested.first().map(|kv| match claim_of(kv) {
+        let example = nested.first().map(|kv| match claim_from_key_value(kv) {
             Some(claim) => StoredText::new(&claim.name),
             None => StoredText::new(&kv.key),
         });

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 use tenure_client::{ClientError, Code, RangePage, RangeQuery};
-use tenure_store::{Bytes, KeyValue, claim_of};
+use tenure_store::{Bytes, KeyValue, claim_from_key_value};
 
 use super::queue::{Claim, Lock};
 use super::recipe::{self, LockRecipe};
@@ -94,7 +94,8 @@ fn queues(service: &BlockingClient, all: &[KeyValue], prefix: &[u8]) -> Result<V
         }
     }
     let others = all.iter().filter(|kv| !of_recipes.contains(&kv.key));
-    let names: BTreeSet<Bytes> = others.filter_map(claim_of).map(|claim| claim.name).collect();
+    let names: BTreeSet<Bytes> =
+        others.filter_map(claim_from_key_value).map(|claim| claim.name).collect();
     let plain = names.into_iter().map(|name| {
         let begin = [&name[..], b"/"].concat();
         let first = all.partition_point(|kv| kv.key[..] < begin[..]);
@@ -214,7 +215,7 @@ fn fetch_leases(service: &BlockingClient, lock: &mut Lock) -> Result<(), Failure
     for claim in lock.queue.iter_mut().filter(|claim| claim.id != 0) {
         let left = match known.get(&claim.id) {
             Some(known) => *known,
-            None => service.call(service.admin.remaining_and_granted_ttl(claim.signed_lease()))?,
+            None => service.call(service.admin.lease_ttls(claim.signed_lease()))?,
         };
         known.insert(claim.id, left);
         // The times are `None` if the lease has expired meanwhile.

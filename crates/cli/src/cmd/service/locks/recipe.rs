@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use tenure_client::RangeQuery;
 use tenure_session::AccessMode;
-use tenure_store::{Bytes, KeyValue, claim_of};
+use tenure_store::{Bytes, KeyValue, claim_from_key_value};
 
 use super::queue::Lock;
 use crate::cmd::failure::Failure;
@@ -65,7 +65,7 @@ pub(super) fn group_claims(all: &[KeyValue]) -> ClaimGroups {
     for kv in all.iter().filter(|kv| kv.lease != 0) {
         let Some(slash) = kv.key.iter().rposition(|byte| *byte == b'/') else { continue };
         let (queue, last) = (&kv.key[..slash], &kv.key[slash + 1..]);
-        let is_claim = claim_of(kv).is_some() || last.iter().all(u8::is_ascii_digit);
+        let is_claim = claim_from_key_value(kv).is_some() || last.iter().all(u8::is_ascii_digit);
         if let Some((base, recipe)) =
             strip_claim_folder(queue).filter(|_| is_claim && !last.is_empty())
         {

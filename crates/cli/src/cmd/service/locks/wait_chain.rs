@@ -7,7 +7,7 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use serde::Serialize;
-use tenure_store::{Bytes, KeyValue, claim_of};
+use tenure_store::{Bytes, KeyValue, claim_from_key_value};
 
 use super::queue::{Claim, Lock};
 use super::read;
@@ -95,7 +95,7 @@ pub(super) fn fetch_wait_chain(
 fn locks_of(service: &BlockingClient, claim: &Claim) -> Result<BTreeSet<Bytes>, Failure> {
     let keys = read::fetch_lease_keys(service, claim)?.into_iter();
     let claims = keys.filter_map(|key| {
-        claim_of(&KeyValue { key: key.into(), lease: claim.id, ..KeyValue::default() })
+        claim_from_key_value(&KeyValue { key: key.into(), lease: claim.id, ..KeyValue::default() })
     });
     Ok(claims.map(|claim| claim.name).collect())
 }
