@@ -163,8 +163,14 @@ impl Replay {
     }
 
     /// Returns the kind, the process, the input and the effects of a step, without taking the step.
-    /// `action` is an action in the state `unreduced`.
-    pub(crate) fn describe_step(&mut self, action: Action) -> ReplayedStep {
+    /// `action` is an action in the state `world`.
+    pub(crate) fn describe_action(&mut self, action: Action) -> ReplayedStep {
+        let unreduced_action = self.translate(action);
+        self.describe_step(unreduced_action)
+    }
+
+    /// Does the same as [`Replay::describe_action`] for an action in the state `unreduced`.
+    fn describe_step(&mut self, action: Action) -> ReplayedStep {
         let kind = action.kind();
         let Some(cause) = self.plain_worker.process_input(&self.unreduced, action) else {
             let content = self.describe_environment(action);

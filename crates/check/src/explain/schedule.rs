@@ -195,7 +195,7 @@ impl ScheduleRunner {
     /// prescribed choices.
     fn matches(&mut self, action: &ScriptAction, step: Step) -> bool {
         use StepInput::{Message, Suspicion};
-        let ReplayedStep { kind, at, content, effects } = self.replay.describe_step(step);
+        let ReplayedStep { kind, at, content, effects } = self.replay.describe_action(step);
         let made = effects.choices.iter().map(|choice| choice.value);
         if self.choices.iter().zip(made).any(|(expected, made)| *expected != made) {
             return false;

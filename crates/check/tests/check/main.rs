@@ -49,6 +49,7 @@ mod nishio_li_manning;
 mod panics;
 mod pauses;
 mod philosophers;
+mod prefixes;
 mod raft;
 mod recovery;
 mod reductions;
