@@ -4,6 +4,7 @@
 //! checksums is committed with it. By this list, the check finds out without the generator
 //! whether the protobufs, the generator or the code has changed.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -64,8 +65,8 @@ fn generate(root: &Path) -> bool {
 
 /// Returns the list of checksums of the protobufs, the generator and the generated code.
 fn checksums(root: &Path) -> io::Result<String> {
-    let mut files = ["Cargo.lock", "Cargo.toml", "src/main.rs"].map(PathBuf::from).to_vec();
-    files.iter_mut().for_each(|file| *file = Path::new("proto").join(&*file));
+    let generator = ["proto/Cargo.lock", "proto/Cargo.toml", "proto/src/main.rs"];
+    let mut files = generator.map(PathBuf::from).to_vec();
     for folder in ["proto/etcd", GENERATED] {
         for entry in fs::read_dir(root.join(folder))? {
             let name = entry?.file_name();
@@ -84,14 +85,10 @@ fn checksums(root: &Path) -> io::Result<String> {
 }
 
 /// Returns the names of the files whose checksums differ or that are in one of the lists only.
-fn changed_files<'a>(committed: &'a str, present: &'a str) -> Vec<&'a str> {
-    let lines = committed.lines().filter(|line| !present.lines().any(|it| it == *line));
-    let more = present.lines().filter(|line| !committed.lines().any(|it| it == *line));
-    let mut names: Vec<&str> =
-        lines.chain(more).map(|line| line.rsplit("  ").next().unwrap_or(line)).collect();
-    names.sort_unstable();
-    names.dedup();
-    names
+fn changed_files<'a>(committed: &'a str, present: &'a str) -> BTreeSet<&'a str> {
+    let lines = |list: &'a str| list.lines().collect::<BTreeSet<_>>();
+    let differing = &lines(committed) ^ &lines(present);
+    differing.into_iter().map(|line| line.rsplit("  ").next().unwrap_or(line)).collect()
 }
 
 #[cfg(test)]
@@ -102,7 +99,8 @@ mod tests {
     fn changed_missing_and_new_files_are_found() {
         let committed = "11  same\n22  changed\n33  missing\n";
         let present = "11  same\n44  changed\n55  new\n";
-        assert_eq!(changed_files(committed, present), ["changed", "missing", "new"]);
+        let changed = changed_files(committed, present).into_iter().collect::<Vec<_>>();
+        assert_eq!(changed, ["changed", "missing", "new"]);
         assert!(changed_files(committed, committed).is_empty());
     }
 }
