@@ -1,8 +1,8 @@
 //! `cargo xtask proto`: generates Rust code from the server's protobuf definitions.
 //!
-//! The code is committed, so that a build of Tenure needs no protobuf compiler. A list of
-//! checksums is committed with it. By this list, the check finds out without the generator
-//! whether the protobufs, the generator or the code has changed.
+//! The code is committed, so that a build of Tenure needs no protobuf compiler. Checksums of the
+//! protobufs, the generator and the code are committed, too. The check compares them with the
+//! files, and needs no generator.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;

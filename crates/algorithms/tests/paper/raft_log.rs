@@ -85,7 +85,7 @@ fn declined(at: u32, ticket: u64, reason: DeclineReason) -> (u32, Event) {
 
 fn terms(cluster: &TestCluster<RaftReplica>, at: u32) -> Vec<u64> {
     let log = cluster.process(p(at)).expect("the process is up").log();
-    let here = log.last_compacted().index + 1..=log.last().index;
+    let here = log.first_index()..=log.last().index;
     here.map(|index| log.entry(index).expect("up to the last").term).collect()
 }
 

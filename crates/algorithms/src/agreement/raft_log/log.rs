@@ -167,7 +167,7 @@ impl Log {
     /// the log has no entry or base at `prev`, returns all retained entries.
     pub(super) fn suffix_after(&self, prev: u64) -> Log {
         let mut part = Log::starting_after(self.entry_id(prev).unwrap_or(self.base));
-        let rest = part.base.index + 1..=self.last().index;
+        let rest = part.first_index()..=self.last().index;
         rest.filter_map(|index| self.entry(index)).for_each(|entry| part.push(entry.clone()));
         part
     }
@@ -231,7 +231,7 @@ impl Log {
     pub fn first_id_with_term_of(&self, index: u64) -> Option<EntryId> {
         let EntryId { term, .. } = self.entry_id(index)?;
         let same = |index: &u64| self.entry_id(*index).is_some_and(|place| place.term == term);
-        let first = (self.base.index + 1..=index).rev().take_while(same).last()?;
+        let first = (self.first_index()..=index).rev().take_while(same).last()?;
         Some(EntryId { index: first, term })
     }
 

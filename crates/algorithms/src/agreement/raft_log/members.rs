@@ -100,7 +100,7 @@ impl RaftReplica {
             }
             _ => None,
         };
-        let found = (self.log.last_compacted().index + 1..=index).rev().find_map(membership_in);
+        let found = (self.log.first_index()..=index).rev().find_map(membership_in);
         let snapshot = || {
             let snapshot = self.snapshot.as_ref()?;
             Some(MembershipEntry { at: snapshot.last.index, members: snapshot.members.clone() })

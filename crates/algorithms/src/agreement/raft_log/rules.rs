@@ -136,7 +136,7 @@ impl RaftReplica {
             saved.log.truncate_from(saved.log.last().index);
         }
         if self.has(VariantId::ForgottenLog) {
-            saved.log.truncate_from(saved.log.last_compacted().index + 1);
+            saved.log.truncate_from(saved.log.first_index());
         }
         saved
     }
