@@ -1,6 +1,7 @@
 //! Tests that `tenure lock` ends the process tree of its command before another client receives the
 //! lock.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;
@@ -15,8 +16,15 @@ use crate::killed::Killed;
 use crate::process_state::state_of;
 use crate::skipped::report_skip;
 
-/// Returns the IDs of the processes whose environment contains this assignment.
+/// Returns the IDs of the processes whose environment contains this assignment. Looks several
+/// times, because a single pass may miss all processes of a chain that forks again and again.
 pub(crate) fn marked(assignment: &str) -> Vec<String> {
+    const PASSES: usize = 3;
+    let found: BTreeSet<_> = (0..PASSES).flat_map(|_| marked_in_one_pass(assignment)).collect();
+    found.into_iter().collect()
+}
+
+fn marked_in_one_pass(assignment: &str) -> Vec<String> {
     let entries = fs::read_dir("/proc").expect("the processes");
     let ids = entries.flatten().filter_map(|it| it.file_name().into_string().ok());
     ids.filter(|id| {
@@ -160,6 +168,52 @@ fn whole_tree_ends_when_the_guardian_is_killed() {
     }
 }
 
+/// Returns a shell that runs `script` and then becomes the wrapper by `exec`.
+fn exec_from_shell(script: &str, wrapper: &Command) -> Command {
+    let mut shell = Command::new("sh");
+    shell
+        .args(["-c", &format!("{script} exec \"$@\""), "sh"])
+        .arg(wrapper.get_program())
+        .args(wrapper.get_args())
+        .envs(wrapper.get_envs().filter_map(|(name, value)| Some((name, value?))))
+        .process_group(0)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    shell
+}
+
+/// Kills the guardian while many descendants of the command become orphans. The wrapper adopts some
+/// of them before the guardian has ended, and must not take them for older children of its own.
+#[test]
+fn orphans_of_a_guardian_that_is_being_killed_are_ended() {
+    /// Starts processes that wait for input. The parent of each ends at once.
+    const ORPHANS: &str = "i=0; while [ $i -lt 1000 ]; do i=$((i + 1)); \
+                           ( { read line; } <&3 & ) done; sleep 600";
+    let script = "mkfifo $FOLDER/fifo; exec 3<>$FOLDER/fifo; rm $FOLDER/fifo; exec 2>&-; \
+                  sh -c \"$ORPHANS\" >&- & sh -c \"$ORPHANS\" >&- & echo up; sleep 600; echo done";
+    let marked = Marked::start();
+    for older in ["", "sleep 600 >/dev/null 2>&1 &"].repeat(10) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut wrapper = marked.wrapper("lock --ttl 60s a", script);
+        wrapper.env("FOLDER", folder.path()).env("ORPHANS", ORPHANS);
+        let mut wrapper =
+            Killed(exec_from_shell(older, &wrapper).spawn().expect("the command starts"));
+        assert_eq!(wrapper.first_line(), "up");
+        let started = marked.left().len();
+        until(|| marked.left().len() > started + 20);
+        let of_wrapper = children(&wrapper.id().to_string());
+        let guardian = of_wrapper.into_iter().find(|id| !is_sleeping(id)).expect("a guardian");
+        assert!(signal("-KILL", &guardian));
+        let (status, message) = ended(wrapper);
+        assert_eq!(status, 121, "{message}");
+        let mut left = marked.left();
+        left.retain(|id| !is_sleeping(id));
+        assert_eq!(left, [""; 0], "processes outlive the lock");
+        kill_sleeping(&marked);
+    }
+}
+
 /// Starts background processes in a shell, which then becomes the wrapper. The processes are
 /// children of the wrapper, but do not belong to its command.
 #[test]
@@ -168,19 +222,9 @@ fn processes_older_than_the_wrapper_survive_the_guardian() {
     // The second process is the child of a background shell.
     let script = "sleep 600 >/dev/null 2>&1 & echo $!; \
                   sh -c 'echo $$; sleep 600 >/dev/null & echo $!; exec >/dev/null; wait' \
-                  2>/dev/null & read line; exec \"$@\"";
+                  2>/dev/null & read line;";
     let wrapper = marked.wrapper("lock --ttl 60s a", SHAPES[4]);
-    let mut shell = Command::new("sh");
-    shell
-        .args(["-c", script, "sh"])
-        .arg(wrapper.get_program())
-        .args(wrapper.get_args())
-        .envs(wrapper.get_envs().filter_map(|(name, value)| Some((name, value?))))
-        .process_group(0)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
-    let mut wrapper = shell.spawn().expect("a shell");
+    let mut wrapper = exec_from_shell(script, &wrapper).spawn().expect("a shell");
     let mut output = lines(&mut wrapper);
     let mut next_line = || output.next().expect("a line").expect("text");
     let ids = [next_line(), next_line(), next_line()];

@@ -107,15 +107,17 @@ impl Chain<'_> {
     }
 }
 
-/// Returns the number of tokens that follow a higher token in the list.
-fn violations(written: &[u64]) -> usize {
+/// Returns the tokens that follow a higher token in the list.
+fn violations(written: &[u64]) -> Vec<u64> {
     let mut highest = 0;
-    let mut count = 0;
-    for token in written {
-        count += usize::from(*token < highest);
-        highest = highest.max(*token);
+    let mut late = Vec::new();
+    for &token in written {
+        if token < highest {
+            late.push(token);
+        }
+        highest = highest.max(token);
     }
-    count
+    late
 }
 
 #[derive(Debug, Default)]
@@ -198,9 +200,9 @@ impl Chain<'_> {
         drop(holder);
         let written = self.written();
         figures.writes.fetch_add(u32::try_from(written.len()).expect("few"), Ordering::Relaxed);
-        match violations(&written) {
-            0 => {}
-            count => failures.push(format!("{}: {count} writes under an expired lock", self.name)),
+        let late = violations(&written);
+        if !late.is_empty() {
+            failures.push(format!("{}: writes under an expired lock: {late:?}", self.name));
         }
         failures
     }
@@ -281,9 +283,9 @@ fn resource_sees_writes_of_a_tree_that_nothing_guards() {
     }
     let second = chain.entered_after(first).expect("the next enters");
     let started = Instant::now();
-    while violations(&chain.written()) == 0 && started.elapsed() < LONG {
+    while violations(&chain.written()).is_empty() && started.elapsed() < LONG {
         std::thread::sleep(Duration::from_millis(10));
     }
-    assert!(violations(&chain.written()) > 0, "{first} writes beside {second}");
+    assert!(!violations(&chain.written()).is_empty(), "{first} writes beside {second}");
     drop((holder, next));
 }

@@ -109,7 +109,7 @@ pub(super) async fn kill_all(
 ) -> bool {
     let start = super::boot_clock::now();
     let mut pause = FIRST_PAUSE;
-    let (mut reported, mut was_empty) = (false, false);
+    let mut reported = false;
     loop {
         let survivors = signal_all(&[Signal::KILL], foreign);
         let changes = reap_children();
@@ -117,12 +117,10 @@ pub(super) async fn kill_all(
             on_change(id, status);
         }
         // While foreign children exist, the kernel does not report the end of the other children.
-        // The kernel's lists may lack a process while another process ends, so they are read twice.
-        let is_empty = !foreign.is_empty() && survivors.is_empty();
-        if changes.is_alone || (is_empty && was_empty) {
+        let has_only_foreign = !foreign.is_empty() && !has_children_except(foreign);
+        if changes.is_alone || has_only_foreign {
             return true;
         }
-        was_empty = is_empty;
         let taken = super::boot_clock::now().saturating_sub(start);
         if taken >= report_once_after && !reported {
             reported = true;
@@ -138,10 +136,10 @@ pub(super) async fn kill_all(
 }
 
 #[cfg(target_os = "linux")]
-pub(super) use linux::{descendants, record_foreign_children, signal_all};
+pub(super) use linux::{descendants, has_children_except, record_foreign_children, signal_all};
 
 #[cfg(not(target_os = "linux"))]
-pub(super) use elsewhere::{descendants, record_foreign_children, signal_all};
+pub(super) use elsewhere::{descendants, has_children_except, record_foreign_children, signal_all};
 
 /// These functions for systems without `/proc`. On these systems, a process cannot find its
 /// descendants and knows only the process group of the command. The guardian itself sends signals
@@ -153,6 +151,10 @@ mod elsewhere {
     use super::{Descendant, ForeignChildren, Signal};
 
     pub(in super::super) fn record_foreign_children(_: &mut ForeignChildren, _: Option<Pid>) {}
+
+    pub(in super::super) fn has_children_except(_: &ForeignChildren) -> bool {
+        true
+    }
 
     pub(in super::super) fn descendants() -> Vec<Descendant> {
         Vec::new()
@@ -173,6 +175,9 @@ mod linux {
 
     use super::{Descendant, Errno, ForeignChildren, NO_FOREIGN_CHILDREN};
 
+    /// Flag of a thread that is ending (`PF_EXITING` in `include/linux/sched.h`).
+    const EXITING: u32 = 0x4;
+
     #[derive(Clone, Debug)]
     struct Process {
         id: i32,
@@ -181,8 +186,9 @@ mod linux {
         /// identifies the process.
         started: u64,
         name: String,
-        /// True if the first thread has ended.
-        has_ended_main_thread: bool,
+        /// True if the first thread is ending or has ended. From then on it may have lost its
+        /// children to another process.
+        is_main_thread_exiting: bool,
         /// True if all threads have ended.
         is_zombie: bool,
     }
@@ -191,26 +197,42 @@ mod linux {
     /// guardian without a guardian, and later with the guardian, which is not added.
     ///
     /// If a foreign child ends, its children become children of this process. The descendants of
-    /// the guardian become children of this process only after its main thread has ended. From then
-    /// on, this function adds nothing.
+    /// the guardian become children of this process only after its main thread has begun to end. At
+    /// that time the guardian need not be a zombie yet. From then on, this function adds nothing.
     pub(in super::super) fn record_foreign_children(
         foreign: &mut ForeignChildren,
         guardian: Option<Pid>,
     ) {
         let this = getpid().as_raw_pid();
         let guardian = guardian.map(Pid::as_raw_pid);
-        let found: Vec<Process> = match lists_children(this) {
-            true => children(this).into_iter().filter_map(process).collect(),
-            false => scan(this, foreign),
-        };
+        let mut found = children_except(this, foreign);
         // Must be read after the children.
         let has_guardian = guardian
-            .is_none_or(|id| process(id).is_some_and(|guardian| !guardian.has_ended_main_thread));
+            .is_none_or(|id| process(id).is_some_and(|guardian| !guardian.is_main_thread_exiting));
         if has_guardian {
-            let others =
-                found.into_iter().filter(|it| it.parent == this && Some(it.id) != guardian);
-            foreign.extend(others.map(|it| (it.id, it.started)));
+            found.retain(|it| Some(it.id) != guardian);
+            foreign.extend(found.into_iter().map(|it| (it.id, it.started)));
         }
+    }
+
+    /// Returns true if this process has a child that is not in `foreign`. If this is false, then no
+    /// descendant is left except for the processes in `foreign` and their descendants.
+    ///
+    /// Counts children that have ended and were not reaped, since their own children may have
+    /// become children of this process after the list was read. The caller must not reap children
+    /// meanwhile.
+    pub(in super::super) fn has_children_except(foreign: &ForeignChildren) -> bool {
+        !children_except(getpid().as_raw_pid(), foreign).is_empty()
+    }
+
+    /// Returns the children of a process that are not in `foreign`, with those that have ended.
+    fn children_except(parent: i32, foreign: &ForeignChildren) -> Vec<Process> {
+        let mut found: Vec<Process> = match lists_children(parent) {
+            true => children(parent).into_iter().filter_map(process).collect(),
+            false => all_processes(),
+        };
+        found.retain(|it| it.parent == parent && !foreign.contains(&(it.id, it.started)));
+        found
     }
 
     /// Sends signals to each descendant, parents before their children, but not to the processes in
@@ -277,10 +299,8 @@ mod linux {
     /// Finds the descendants of `root` by reading all processes of the machine, for kernels without
     /// lists of children. Omits the processes in `foreign` and their descendants.
     fn scan(root: i32, foreign: &ForeignChildren) -> Vec<Process> {
-        let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
-        let ids = entries.flatten().filter_map(|it| it.file_name().to_str()?.parse().ok());
-        let is_own = |it: &Process| !foreign.contains(&(it.id, it.started));
-        let mut others: Vec<Process> = ids.filter_map(process).filter(is_own).collect();
+        let mut others = all_processes();
+        others.retain(|it| !foreign.contains(&(it.id, it.started)));
         let mut found: Vec<Process> = Vec::new();
         let mut parents = vec![root];
         while let Some(parent) = parents.pop() {
@@ -291,6 +311,12 @@ mod linux {
         }
         found.retain(|it| !it.is_zombie);
         found
+    }
+
+    fn all_processes() -> Vec<Process> {
+        let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
+        let ids = entries.flatten().filter_map(|it| it.file_name().to_str()?.parse().ok());
+        ids.filter_map(process).collect()
     }
 
     fn process(id: i32) -> Option<Process> {
@@ -305,9 +331,11 @@ mod linux {
         // A process whose first thread has ended has the state `Z`, even if other threads still
         // run.
         let threads: u32 = fields.get(17)?.parse().ok()?;
-        let has_ended_main_thread = matches!(*fields.first()?, "Z" | "X");
-        let is_zombie = has_ended_main_thread && threads <= 1;
-        Some(Process { id, parent, started, name, has_ended_main_thread, is_zombie })
+        let has_main_thread_ended = matches!(*fields.first()?, "Z" | "X");
+        let flags: u32 = fields.get(6)?.parse().ok()?;
+        let is_main_thread_exiting = has_main_thread_ended || flags & EXITING != 0;
+        let is_zombie = has_main_thread_ended && threads <= 1;
+        Some(Process { id, parent, started, name, is_main_thread_exiting, is_zombie })
     }
 
     /// Sends a signal to the process `target`, and never to a later process with the same ID. If
