@@ -101,6 +101,12 @@ impl<P: Election + Algorithm<Config: FromParameters>> RegistrableService<P> for 
             #[cfg(feature = "nodes")]
             create_protocol: |service, parameters| {
                 let election = P::Config::from_parameters(parameters)?;
+                if service.named {
+                    return builtin_catalogue::visit_named_locks_of_typed_election::<
+                        P,
+                        BoxProtocolVisitor,
+                    >(election, parameters, BoxProtocolVisitor);
+                }
                 builtin_catalogue::visit_mutex_and_typed_election::<P, BoxProtocolVisitor>(
                     &service.mutex,
                     election,
@@ -254,9 +260,8 @@ pub fn algorithm(
 }
 
 /// Returns the protocol that a node runs: a combination of the lock and the election that `service`
-/// names. If `service.named` is true and neither name is that of a registered algorithm, returns
-/// many named locks. An elected leader grants these locks. At most one of the two names may be that
-/// of a registered algorithm.
+/// names. At most one of the two names may be that of a registered algorithm. If `service.named` is
+/// true, returns many named locks, which the leader of the election in the name of the lock grants.
 ///
 /// # Errors
 ///
@@ -267,8 +272,14 @@ pub fn service_protocol(
     service: &AlgorithmConfig,
     parameters: &Parameters,
 ) -> Result<Box<dyn AnyProtocol>, CatalogueError> {
-    match find(&service.mutex).or_else(|| find(&service.election)) {
+    let registered = match service.named {
+        true => service.mutex.strip_prefix("coordinated:").and_then(find),
+        false => find(&service.mutex).or_else(|| find(&service.election)),
+    };
+    match registered.filter(|entry| !service.named || !entry.is_lock) {
         Some(entry) => (entry.create_protocol)(service, parameters),
-        None => tenure_daemon::protocol_from_catalogue(service, parameters),
+        None => {
+            tenure_daemon::protocol_from_catalogue(service, parameters).map_err(with_user_names)
+        }
     }
 }

@@ -41,7 +41,8 @@ pub use crate::parameters::{FromParameters, Parameters};
 pub use member::{SumTypeConfig, SumTypeMember};
 pub use mutex_and_election::{
     MutexAndElectionVisitor, NamedLocksVisitor, mutex_and_election_card, visit_mutex_and_election,
-    visit_mutex_and_typed_election, visit_named_locks, visit_typed_mutex_and_election,
+    visit_mutex_and_typed_election, visit_named_locks, visit_named_locks_of_typed_election,
+    visit_typed_mutex_and_election,
 };
 
 /// Names of the mutual exclusion algorithms.
@@ -235,10 +236,25 @@ fn election_for_leader(
     parameters: &Parameters,
 ) -> Result<elections::sum::Config, CatalogueError> {
     let config = elections::config(name, parameters)?;
-    if AnyElection::card(&config, parameters.size).timing == Timing::Rounds {
-        return Err(CatalogueError::NeedsRounds { name: name.to_string() });
-    }
+    require_no_rounds(&AnyElection::card(&config, parameters.size))?;
     Ok(config)
+}
+
+/// Returns an error if the election with this card runs in rounds.
+fn require_no_rounds(card: &Card) -> Result<(), CatalogueError> {
+    match card.timing {
+        Timing::Rounds => Err(CatalogueError::NeedsRounds { name: card.name.clone() }),
+        _ => Ok(()),
+    }
+}
+
+/// Returns an error if no lock can follow the leader of the election with this card.
+fn require_single_leader(card: &Card) -> Result<(), CatalogueError> {
+    require_no_rounds(card)?;
+    match card.promises.contains(&Property::OneLeaderPerGroup) {
+        true => Err(CatalogueError::LeaderPerGroup { name: card.name.clone() }),
+        false => Ok(()),
+    }
 }
 
 /// Returns the configuration of an election whose leader can grant a lock. Returns an error for an
@@ -248,11 +264,8 @@ fn election_to_follow(
     name: &str,
     parameters: &Parameters,
 ) -> Result<elections::sum::Config, CatalogueError> {
-    let config = election_for_leader(name, parameters)?;
-    let promises = AnyElection::card(&config, parameters.size).promises;
-    if promises.contains(&Property::OneLeaderPerGroup) {
-        return Err(CatalogueError::LeaderPerGroup { name: name.to_string() });
-    }
+    let config = elections::config(name, parameters)?;
+    require_single_leader(&AnyElection::card(&config, parameters.size))?;
     Ok(config)
 }
 

@@ -5,8 +5,8 @@ use alloc::string::String;
 use tenure_core::{Algorithm, Card, Election, Mutex, MutexAndElection};
 
 use super::{
-    CatalogueError, Parameters, election_for_leader, election_to_follow, unaliased,
-    unknown_algorithm,
+    CatalogueError, Parameters, election_for_leader, election_to_follow, require_single_leader,
+    unaliased, unknown_algorithm,
 };
 use crate::compose::{CoordinatedLock, SideBySide, coordinated, side_by_side};
 use crate::election::members::sum::Any as AnyElection;
@@ -64,6 +64,31 @@ pub fn visit_named_locks<V: NamedLocksVisitor>(
     let config =
         coordinated::config_for_election::<AnyElection>(election_config, own, &parameters)?;
     Ok(visitor.named_locks::<AnyElection>(config))
+}
+
+/// Calls `visitor` with the configuration of named locks that the leader of one election grants, as
+/// in [`visit_named_locks`]. The election is given by its type, and need not be in the catalogue.
+/// The variants in `parameters` are ignored.
+///
+/// # Errors
+///
+/// Returns an error, without calling the visitor, if the election runs in rounds or may have
+/// several leaders.
+pub fn visit_named_locks_of_typed_election<E: Election + Algorithm, V: NamedLocksVisitor>(
+    election: E::Config,
+    parameters: &Parameters,
+    visitor: V,
+) -> Result<V::Output, CatalogueError> {
+    Ok(visitor.named_locks::<E>(config_for_typed_election::<E>(election, parameters)?))
+}
+
+/// Returns the configuration of a lock at the leader of an election that is given by its type.
+fn config_for_typed_election<E: Election + Algorithm>(
+    election: E::Config,
+    parameters: &Parameters,
+) -> Result<coordinated::Config<E::Config>, CatalogueError> {
+    require_single_leader(&E::card(&election, parameters.size))?;
+    Ok(coordinated::config_for_election::<E>(election, Variants::none(), parameters)?)
 }
 
 /// Calls `visitor` with a protocol that combines a mutex and an election. If `mutex` is
@@ -147,7 +172,8 @@ pub fn visit_typed_mutex_and_election<M: Mutex + Algorithm, V: MutexAndElectionV
 ///
 /// Returns an error, without calling the visitor, if the mutex or a variant is unknown, or if the
 /// mutex cannot run with the parameters. Also returns an error if `mutex` is `coordinated:` with
-/// the name of another election.
+/// the name of another election, and if it follows an election that runs in rounds or may have
+/// several leaders.
 pub fn visit_mutex_and_typed_election<E: Election + Algorithm, V: MutexAndElectionVisitor>(
     mutex: &str,
     election: E::Config,
@@ -157,8 +183,7 @@ pub fn visit_mutex_and_typed_election<E: Election + Algorithm, V: MutexAndElecti
     if let Some(named) = mutex.strip_prefix("coordinated:") {
         let is_named = named == E::card(&election, parameters.size).name;
         return if is_named {
-            let none = Variants::none();
-            let config = coordinated::config_for_election::<E>(election, none, parameters)?;
+            let config = config_for_typed_election::<E>(election, parameters)?;
             Ok(visitor.mutex_and_election::<CoordinatedLock<E>>(config))
         } else {
             Err(unknown_algorithm(mutex))
