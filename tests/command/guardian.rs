@@ -4,7 +4,6 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -45,19 +44,19 @@ pub(crate) fn guardian(wrapper: &Child) -> String {
 
 /// A service whose clients run with a mark in their environment. The test finds all processes of
 /// these clients by the mark.
-struct Marked {
-    service: Service,
+pub(crate) struct Marked {
+    pub(crate) service: Service,
     mark: String,
 }
 
 impl Marked {
-    fn start() -> Marked {
+    pub(crate) fn start() -> Marked {
         let service = Service::start();
         let mark = format!("MARKED_BY={}", service.member.address);
         Marked { service, mark }
     }
 
-    fn wrapper(&self, options: &str, script: &str) -> Command {
+    pub(crate) fn wrapper(&self, options: &str, script: &str) -> Command {
         let mut wrapper = self.service.wrapper(options, script);
         let (name, value) = self.mark.split_once('=').expect("an assignment");
         wrapper.env(name, value);
@@ -72,7 +71,7 @@ impl Marked {
     }
 
     /// Returns the processes that still exist among the wrapper, the guardian and the command.
-    fn left(&self) -> Vec<String> {
+    pub(crate) fn left(&self) -> Vec<String> {
         marked(&self.mark)
     }
 
@@ -130,7 +129,7 @@ pub(crate) fn kill_marked(assignment: &str) {
 }
 
 /// Scripts that start a process `sleep 600` in different ways, for example in the background.
-const SHAPES: [&str; 8] = [
+pub(crate) const SHAPES: [&str; 8] = [
     "echo up; sleep 600; echo done",
     "echo up; sleep 600 | cat; echo done",
     "echo up; timeout 600 sleep 600; echo done",
@@ -166,86 +165,6 @@ fn whole_tree_ends_when_the_guardian_is_killed() {
         assert_eq!(marked.left(), [""; 0], "{shape}");
         assert_eq!(marked.service.leases(), 0, "it was given up: {shape}");
     }
-}
-
-/// Returns a shell that runs `script` and then becomes the wrapper by `exec`.
-fn exec_from_shell(script: &str, wrapper: &Command) -> Command {
-    let mut shell = Command::new("sh");
-    shell
-        .args(["-c", &format!("{script} exec \"$@\""), "sh"])
-        .arg(wrapper.get_program())
-        .args(wrapper.get_args())
-        .envs(wrapper.get_envs().filter_map(|(name, value)| Some((name, value?))))
-        .process_group(0)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
-    shell
-}
-
-/// Kills the guardian while many descendants of the command become orphans. The wrapper adopts some
-/// of them before the guardian has ended, and must not take them for older children of its own.
-#[test]
-fn orphans_of_a_guardian_that_is_being_killed_are_ended() {
-    /// Starts processes that wait for input. The parent of each ends at once.
-    const ORPHANS: &str = "i=0; while [ $i -lt 1000 ]; do i=$((i + 1)); \
-                           ( { read line; } <&3 & ) done; sleep 600";
-    let script = "mkfifo $FOLDER/fifo; exec 3<>$FOLDER/fifo; rm $FOLDER/fifo; exec 2>&-; \
-                  sh -c \"$ORPHANS\" >&- & sh -c \"$ORPHANS\" >&- & echo up; sleep 600; echo done";
-    let marked = Marked::start();
-    for older in ["", "sleep 600 >/dev/null 2>&1 &"].repeat(10) {
-        let folder = tempfile::tempdir().expect("a folder");
-        let mut wrapper = marked.wrapper("lock --ttl 60s a", script);
-        wrapper.env("FOLDER", folder.path()).env("ORPHANS", ORPHANS);
-        let mut wrapper =
-            Killed(exec_from_shell(older, &wrapper).spawn().expect("the command starts"));
-        assert_eq!(wrapper.first_line(), "up");
-        let started = marked.left().len();
-        until(|| marked.left().len() > started + 20);
-        let of_wrapper = children(&wrapper.id().to_string());
-        let guardian = of_wrapper.into_iter().find(|id| !is_sleeping(id)).expect("a guardian");
-        assert!(signal("-KILL", &guardian));
-        let (status, message) = ended(wrapper);
-        assert_eq!(status, 121, "{message}");
-        let mut left = marked.left();
-        left.retain(|id| !is_sleeping(id));
-        assert_eq!(left, [""; 0], "processes outlive the lock");
-        kill_sleeping(&marked);
-    }
-}
-
-/// Starts background processes in a shell, which then becomes the wrapper. The processes are
-/// children of the wrapper, but do not belong to its command.
-#[test]
-fn processes_older_than_the_wrapper_survive_the_guardian() {
-    let marked = Marked::start();
-    // The second process is the child of a background shell.
-    let script = "sleep 600 >/dev/null 2>&1 & echo $!; \
-                  sh -c 'echo $$; sleep 600 >/dev/null & echo $!; exec >/dev/null; wait' \
-                  2>/dev/null & read line;";
-    let wrapper = marked.wrapper("lock --ttl 60s a", SHAPES[4]);
-    let mut wrapper = exec_from_shell(script, &wrapper).spawn().expect("a shell");
-    let mut output = lines(&mut wrapper);
-    let mut next_line = || output.next().expect("a line").expect("text");
-    let ids = [next_line(), next_line(), next_line()];
-    until(|| ids.iter().filter(|id| is_sleeping(id)).count() == 2);
-    let (mut older, shells): (Vec<_>, Vec<_>) = ids.into_iter().partition(|id| is_sleeping(id));
-    wrapper.stdin.take().expect("its input").write_all(b"go\n").expect("it reads");
-    assert_eq!(next_line(), "up");
-    // The wrapper adopts the child of the background shell.
-    assert!(signal("-KILL", &shells[0]));
-    until(|| state_of(format!("/proc/{}", shells[0])).is_none());
-    let guardian = children(&wrapper.id().to_string()).into_iter().find(|id| !older.contains(id));
-    assert!(signal("-KILL", &guardian.expect("a guardian")));
-    let (status, message) = ended(wrapper);
-    assert_eq!(status, 121, "{message}");
-    assert!(message.contains("the guardian process ended early (signal: 9"), "{message}");
-    let mut left = marked.left();
-    left.sort();
-    older.sort();
-    assert_eq!(left, older, "only the processes of the command were killed");
-    assert_eq!(marked.service.leases(), 0, "the lock was released");
-    kill_sleeping(&marked);
 }
 
 #[test]
@@ -558,11 +477,11 @@ fn processes_of_another_user_keep_the_lock_held() {
     kill_sleeping(&marked);
 }
 
-fn is_sleeping(id: &str) -> bool {
+pub(crate) fn is_sleeping(id: &str) -> bool {
     fs::read_to_string(format!("/proc/{id}/comm")).is_ok_and(|name| name == "sleep\n")
 }
 
-fn kill_sleeping(marked: &Marked) {
+pub(crate) fn kill_sleeping(marked: &Marked) {
     for id in marked.left().iter().filter(|id| is_sleeping(id)) {
         assert!(signal("-KILL", id));
     }

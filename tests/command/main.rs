@@ -31,6 +31,7 @@ mod member;
 mod member_list;
 mod monitoring;
 mod nested;
+mod older_processes;
 mod on_lost;
 mod operating;
 mod own_models;

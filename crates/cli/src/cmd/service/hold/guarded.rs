@@ -121,6 +121,7 @@ impl GuardedCommand {
                     }
                 },
                 _ = self.children.recv() => {}
+                () = tokio::time::sleep(process_tree::REAP_INTERVAL) => {}
             }
         }
     }
@@ -145,6 +146,7 @@ impl GuardedCommand {
         if self.ended.is_none() {
             // A foreign child may have ended, and its children are children of this process now.
             process_tree::record_foreign_children(&mut self.foreign, Some(self.guardian));
+            process_tree::record_foreign_descendants(&mut self.foreign);
         }
         for (id, status) in process_tree::reap_children().changed {
             self.note(id, status);
@@ -196,7 +198,8 @@ impl GuardedCommand {
         }
         let mut left = Vec::new();
         let (note, report) = (|_, _| {}, |now: &[process_tree::Descendant]| left = now.to_vec());
-        let ended = process_tree::kill_all(&self.foreign, limit, Some(limit), note, report).await;
+        let ended =
+            process_tree::kill_all(&mut self.foreign, limit, Some(limit), note, report).await;
         if ended { Ok(()) } else { Err(left) }
     }
 }

@@ -26,6 +26,7 @@ use tokio::signal::unix::{self, SignalKind};
 
 use super::boot_clock::{self, Timer};
 use super::channel::{self, GuardianOrder, GuardianReport, receive_stdin_descriptor};
+use super::process_tree::ForeignChildren;
 use super::signals::Signals;
 use super::{print_error, process_tree, this_program};
 use crate::cmd::failure::{Failure, Status};
@@ -142,6 +143,8 @@ impl Guardian {
         // the command.
         let signals = Signals::new_for_guardian()?;
         let children = unix::signal(SignalKind::child())?;
+        // After the start of the command no step may fail.
+        let timer = Timer::new()?;
         let mut starting = this_program()?;
         let child = starting
             .args(["exec-under", "--parent", &std::process::id().to_string(), "--"])
@@ -154,7 +157,7 @@ impl Guardian {
             reports,
             children,
             signals,
-            timer: Timer::new()?,
+            timer,
             command: Pid::from_child(&child),
             is_apart: options.group.is_none(),
             status: None,
@@ -189,6 +192,7 @@ impl Guardian {
                     self.advance().await
                 }
                 _ = self.children.recv() => false,
+                () = tokio::time::sleep(process_tree::REAP_INTERVAL) => false,
                 _ = self.signals.next() => false,
             };
             if is_done {
@@ -249,8 +253,10 @@ impl Guardian {
         self.record_signal(signal);
     }
 
-    /// Records that the command and its descendants have received a signal. If the command has
-    /// ended, its descendants have only a short time left.
+    /// Records `signal` as received by the command and its descendants, if it is one of
+    /// [`ENDING_SIGNALS`]. If the command has ended, and the last such signal arrived at most
+    /// `grace` ago, the descendants have at most [`Self::signalled_exit_time`] left to end by
+    /// themselves.
     fn record_signal(&mut self, signal: Signal) {
         let now = boot_clock::now();
         if ENDING_SIGNALS.contains(&signal) {
@@ -350,16 +356,16 @@ impl Guardian {
             };
             let names =
                 |left: &[process_tree::Descendant]| stuck = Some(process_tree::format_list(left));
-            let foreign = &process_tree::NO_FOREIGN_CHILDREN;
+            let foreign = &mut ForeignChildren::new();
             if process_tree::kill_all(foreign, USUAL_KILL_TIME, limit, note, names).await {
                 break;
             }
             let names = stuck.clone().unwrap_or_default();
             if self.is_wrapper_gone {
                 // Prints the line in another thread, because a terminal may block a background
-                // process that writes.
+                // process that writes. Prints nothing if the thread cannot be started.
                 let line = format!("processes cannot be ended: {names}");
-                std::thread::spawn(move || print_error(&line));
+                let _ = std::thread::Builder::new().spawn(move || print_error(&line));
             }
             self.report(&GuardianReport::Stuck(names)).await;
         }

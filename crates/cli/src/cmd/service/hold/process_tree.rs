@@ -19,6 +19,14 @@ use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, wait};
 const FIRST_PAUSE: Duration = Duration::from_millis(1);
 const LAST_PAUSE: Duration = Duration::from_millis(200);
 
+/// Interval at which ended children are reaped even without SIGCHLD. A parent process may have
+/// blocked this signal for this process.
+pub(super) const REAP_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Lower bound on the attempts to kill a process tree. This process may be suspended between two
+/// attempts for longer than the time limit.
+const MIN_KILL_ATTEMPTS: u32 = 20;
+
 /// Children of this process that do not belong to the command: the ID of each, and the time of its
 /// start in clock ticks since boot. Their descendants do not belong to the command either.
 pub(super) type ForeignChildren = BTreeSet<(i32, u64)>;
@@ -86,8 +94,8 @@ pub(super) fn reap_children() -> ChildChanges {
             Ok(Some(change)) => changes.changed.push(change),
             Ok(None) => return changes,
             Err(Errno::INTR) => {}
-            Err(_) => {
-                changes.is_alone = true;
+            Err(error) => {
+                changes.is_alone = error == Errno::CHILD;
                 return changes;
             }
         }
@@ -96,12 +104,12 @@ pub(super) fn reap_children() -> ChildChanges {
 
 /// Kills and reaps all descendants, except for the processes in `foreign` and their descendants.
 /// Repeats this until none of them is left, or until `limit` has passed. Returns false if some of
-/// them still exist after `limit`.
+/// them still exist after `limit`. Adds new descendants of processes in `foreign` to `foreign`.
 ///
 /// Calls `on_change` with the status of each child that ended or was suspended. If descendants
 /// still exist after `report_once_after`, calls `report` once with them.
 pub(super) async fn kill_all(
-    foreign: &ForeignChildren,
+    foreign: &mut ForeignChildren,
     report_once_after: Duration,
     limit: Option<Duration>,
     mut on_change: impl FnMut(Pid, WaitStatus),
@@ -109,8 +117,10 @@ pub(super) async fn kill_all(
 ) -> bool {
     let start = super::boot_clock::now();
     let mut pause = FIRST_PAUSE;
-    let mut reported = false;
+    let (mut reported, mut attempts) = (false, 0);
     loop {
+        attempts += 1;
+        record_foreign_descendants(foreign);
         let survivors = signal_all(&[Signal::KILL], foreign);
         let changes = reap_children();
         for (id, status) in changes.changed {
@@ -126,7 +136,7 @@ pub(super) async fn kill_all(
             reported = true;
             report(&survivors);
         }
-        if limit.is_some_and(|limit| taken >= limit) {
+        if attempts >= MIN_KILL_ATTEMPTS && limit.is_some_and(|limit| taken >= limit) {
             return false;
         }
         tokio::time::sleep(pause).await;
@@ -136,10 +146,16 @@ pub(super) async fn kill_all(
 }
 
 #[cfg(target_os = "linux")]
-pub(super) use linux::{descendants, has_children_except, record_foreign_children, signal_all};
+pub(super) use linux::{
+    descendants, has_children_except, record_foreign_children, record_foreign_descendants,
+    signal_all,
+};
 
 #[cfg(not(target_os = "linux"))]
-pub(super) use elsewhere::{descendants, has_children_except, record_foreign_children, signal_all};
+pub(super) use elsewhere::{
+    descendants, has_children_except, record_foreign_children, record_foreign_descendants,
+    signal_all,
+};
 
 /// These functions for systems without `/proc`. On these systems, a process cannot find its
 /// descendants and knows only the process group of the command. The guardian itself sends signals
@@ -151,6 +167,8 @@ mod elsewhere {
     use super::{Descendant, ForeignChildren, Signal};
 
     pub(in super::super) fn record_foreign_children(_: &mut ForeignChildren, _: Option<Pid>) {}
+
+    pub(in super::super) fn record_foreign_descendants(_: &mut ForeignChildren) {}
 
     pub(in super::super) fn has_children_except(_: &ForeignChildren) -> bool {
         true
@@ -167,7 +185,7 @@ mod elsewhere {
 
 #[cfg(target_os = "linux")]
 mod linux {
-    use std::fs;
+    use std::{fs, io};
 
     use rustix::process::{
         Pid, PidfdFlags, Signal, getpid, kill_process, pidfd_open, pidfd_send_signal,
@@ -215,20 +233,40 @@ mod linux {
         }
     }
 
-    /// Returns true if this process has a child that is not in `foreign`. If this is false, then no
-    /// descendant is left except for the processes in `foreign` and their descendants.
+    /// Adds the descendants of the processes in `foreign` to `foreign`. If a foreign child ends, its
+    /// children become children of this process, and are then known to be foreign.
+    pub(in super::super) fn record_foreign_descendants(foreign: &mut ForeignChildren) {
+        for (id, started) in foreign.clone() {
+            if process(id).is_some_and(|it| it.started == started && !it.is_zombie) {
+                let below = tree(id, Some(started), foreign);
+                foreign.extend(below.into_iter().map(|it| (it.id, it.started)));
+            }
+        }
+    }
+
+    /// Returns true if this process has a child that is not in `foreign`, or if its children cannot
+    /// be read. If this is false, then no descendant is left except for the processes in `foreign`
+    /// and their descendants.
     ///
     /// Counts children that have ended and were not reaped, since their own children may have
     /// become children of this process after the list was read. The caller must not reap children
     /// meanwhile.
     pub(in super::super) fn has_children_except(foreign: &ForeignChildren) -> bool {
-        !children_except(getpid().as_raw_pid(), foreign).is_empty()
+        let this = getpid().as_raw_pid();
+        if !lists_children(this) {
+            return !children_except(this, foreign).is_empty();
+        }
+        let is_own = |child: Process| !foreign.contains(&(child.id, child.started));
+        children(this).map_or(true, |ids| ids.into_iter().any(|id| process(id).is_none_or(is_own)))
     }
 
     /// Returns the children of a process that are not in `foreign`, with those that have ended.
     fn children_except(parent: i32, foreign: &ForeignChildren) -> Vec<Process> {
+        /// Number of attempts to read the children. An attempt fails if a thread ends meanwhile.
+        const ATTEMPTS: u32 = 5;
+        let ids = || (0..ATTEMPTS).find_map(|_| children(parent).ok()).unwrap_or_default();
         let mut found: Vec<Process> = match lists_children(parent) {
-            true => children(parent).into_iter().filter_map(process).collect(),
+            true => ids().into_iter().filter_map(process).collect(),
             false => all_processes(),
         };
         found.retain(|it| it.parent == parent && !foreign.contains(&(it.id, it.started)));
@@ -246,17 +284,26 @@ mod linux {
             let error = signals.iter().find_map(|signal| send(&process, *signal).err());
             Descendant { id: process.id, name: process.name, error }
         };
-        tree(foreign).into_iter().map(signalled).collect()
+        own_tree(foreign).into_iter().map(signalled).collect()
     }
 
     pub(in super::super) fn descendants() -> Vec<Descendant> {
-        let running = tree(&NO_FOREIGN_CHILDREN).into_iter();
+        let running = own_tree(&NO_FOREIGN_CHILDREN).into_iter();
         running.map(|it| Descendant { id: it.id, name: it.name, error: None }).collect()
     }
 
-    fn tree(foreign: &ForeignChildren) -> Vec<Process> {
-        let this = getpid().as_raw_pid();
-        if lists_children(this) { walk(this, foreign) } else { scan(this, foreign) }
+    fn own_tree(foreign: &ForeignChildren) -> Vec<Process> {
+        tree(getpid().as_raw_pid(), None, foreign)
+    }
+
+    /// Returns the descendants of `root`, except for the processes in `foreign` and their
+    /// descendants. If `started` is given and the process with this ID started at another time,
+    /// returns nothing.
+    fn tree(root: i32, started: Option<u64>, foreign: &ForeignChildren) -> Vec<Process> {
+        match lists_children(getpid().as_raw_pid()) {
+            true => walk(root, started, foreign),
+            false => scan(root, foreign),
+        }
     }
 
     /// Returns true if the kernel has lists of children.
@@ -266,11 +313,16 @@ mod linux {
 
     /// Finds the descendants of `root` by the kernel's lists of children, with one read per
     /// descendant. Omits the processes in `foreign` and their descendants.
-    fn walk(root: i32, foreign: &ForeignChildren) -> Vec<Process> {
+    fn walk(root: i32, started: Option<u64>, foreign: &ForeignChildren) -> Vec<Process> {
         let mut found: Vec<Process> = Vec::new();
-        let mut parents = vec![root];
-        while let Some(parent) = parents.pop() {
-            for id in children(parent) {
+        let mut parents = vec![(root, started)];
+        while let Some((parent, started)) = parents.pop() {
+            let ids = children(parent).unwrap_or_default();
+            // The parent may have ended, and its ID may belong to another process by now.
+            if started.is_some() && process(parent).map(|it| it.started) != started {
+                continue;
+            }
+            for id in ids {
                 // If the process has a new parent by now, it is found among the children of that
                 // parent, or in the next pass.
                 let child = process(id).filter(|child| child.parent == parent);
@@ -278,7 +330,7 @@ mod linux {
                     && !foreign.contains(&(id, child.started))
                     && !found.iter().any(|it| it.id == id)
                 {
-                    parents.push(id);
+                    parents.push((id, Some(child.started)));
                     found.push(child);
                 }
             }
@@ -287,13 +339,15 @@ mod linux {
         found
     }
 
-    fn children(parent: i32) -> Vec<i32> {
-        let Ok(threads) = fs::read_dir(format!("/proc/{parent}/task")) else { return Vec::new() };
-        let lists = threads.flatten().filter_map(|it| {
-            let list = fs::read_to_string(it.path().join("children")).ok()?;
-            Some(list.split_whitespace().filter_map(|id| id.parse().ok()).collect::<Vec<_>>())
-        });
-        lists.flatten().collect()
+    /// Returns the IDs of the children of all threads of a process. Fails also if one of the threads
+    /// ends meanwhile.
+    fn children(parent: i32) -> io::Result<Vec<i32>> {
+        let mut ids = Vec::new();
+        for thread in fs::read_dir(format!("/proc/{parent}/task"))? {
+            let list = fs::read_to_string(thread?.path().join("children"))?;
+            ids.extend(list.split_whitespace().filter_map(|id| id.parse::<i32>().ok()));
+        }
+        Ok(ids)
     }
 
     /// Finds the descendants of `root` by reading all processes of the machine, for kernels without
@@ -371,7 +425,7 @@ mod linux {
         }
 
         fn all(root: i32) -> Vec<Process> {
-            walk(root, &NO_FOREIGN_CHILDREN)
+            walk(root, None, &NO_FOREIGN_CHILDREN)
         }
 
         #[test]
@@ -392,7 +446,8 @@ mod linux {
             let of_this = scan(getpid().as_raw_pid(), &NO_FOREIGN_CHILDREN);
             assert!(walked.iter().all(|it| of_this.iter().any(|other| other.id == it.id)));
             let foreign = ForeignChildren::from([(walked[0].id, walked[0].started)]);
-            assert_eq!(ids(&walk(root, &foreign)), [walked[1].id]);
+            assert_eq!(ids(&walk(root, None, &foreign)), [walked[1].id]);
+            assert_eq!(ids(&walk(root, Some(0), &foreign)), [0; 0], "another process");
             assert_eq!(ids(&scan(root, &foreign)), [walked[1].id]);
             for process in &walked {
                 assert_eq!(process.name, "sleep");
