@@ -179,7 +179,8 @@ impl Watchdog {
     /// search gets only a share of the time.
     ///
     /// Returns `None` if there is neither a limit on time nor a limit on memory with a memory
-    /// reader. On a target without threads, stores the limits in `stop` and returns `None`.
+    /// reader. On a target without threads, stores the limits in `stop` and returns `None`. If the
+    /// thread cannot be started, returns a watchdog that watches nothing.
     pub(crate) fn start(
         limits: CheckLimits,
         stop: &StopSignal,

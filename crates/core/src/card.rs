@@ -318,7 +318,9 @@ pub enum AlgorithmClass {
     /// The holder of the token may enter the critical section. A lock between neighbours has one
     /// token for each edge, such as a fork.
     Token,
-    /// The permission of all other processes is needed to enter the critical section.
+    /// The permission of other processes is needed to enter the critical section. Most algorithms
+    /// of this class need the permission of all other processes. Some need fewer: a k-mutex needs
+    /// N − k permissions. [`Card::mutex`] sets this class by default.
     Permission,
     /// The permission of a quorum is needed to enter the critical section or to decide.
     Quorum,

@@ -29,7 +29,13 @@ pub enum ValidationMode {
     Off,
 }
 
-/// Decodes the bytes as a file of a store. Tries each kind of file once.
+/// Decodes the bytes as each kind of file of a store, and ignores the errors of the decoding.
+/// Decodes a segment twice: as the last segment, and as an earlier segment.
+///
+/// # Panics
+///
+/// If a decoded state file that has an owner differs after it is encoded and decoded again, or if
+/// both decodings of a segment succeed with different changes. Both are defects.
 pub fn fuzz_store_files(bytes: &[u8]) {
     crate::store::fuzz_files(bytes);
 }

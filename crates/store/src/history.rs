@@ -6,8 +6,9 @@ use alloc::vec::Vec;
 use crate::error::Error;
 use crate::kv::Event;
 
-/// Limits of a store. They must be equal on all members, so that all members make the same
-/// decisions. The history contains the events of recent revisions.
+/// Limits of a store: on its history, on the TTLs of leases and on the size of transactions. The
+/// history contains the events of recent revisions. The limits must be equal on all members, so
+/// that all members make the same decisions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct StoreLimits {

@@ -68,7 +68,8 @@ enum Phase {
         /// paper). `None` until it is known.
         before: Option<Candidate>,
     },
-    /// *Relay*: the process only forwards messages.
+    /// *Relay*: the process represents no candidate. It forwards messages, but wins the election if
+    /// a message carries its own rank.
     Relay {
         /// Phase in which this process became a relay.
         since: u32,

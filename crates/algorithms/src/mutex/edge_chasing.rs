@@ -46,8 +46,8 @@ use alloc::vec::Vec;
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::theory::{ExpectedCosts, HopRange};
 use tenure_core::{
-    Algorithm, Card, Effects, Fence, Group, MessageCost, Never, ProcessId, Protocol,
-    ToleratedFaults,
+    Algorithm, AlgorithmClass, Card, Effects, Fence, Group, MessageCost, Never, ProcessId,
+    Protocol, ToleratedFaults,
 };
 
 pub use self::message::{Attempt, Message, ProbeId, VictimCandidate};
@@ -368,6 +368,8 @@ impl Algorithm for EdgeChasing {
                 ["4 (2 at a manager)", "not known", "no"],
                 HopRange { formula: "2…4 (alone)", least: 2, most: 4, is_unconditional: false },
             )),
+            // Any two processes need a common lock.
+            strategy: AlgorithmClass::Quorum,
             variants: Variants::<VariantId>::declarations(),
             ..Card::mutex(
                 "edge-chasing",

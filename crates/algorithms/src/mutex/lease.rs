@@ -327,8 +327,8 @@ impl LeaseMutex {
         }
     }
 
-    /// Notifies the process that makes the claim `next` that its turn has come. Reserves the lock
-    /// for this process until the timer [`Timer::Expiry`] fires.
+    /// Notifies the process of the claim `next`, for which the lock is now reserved, that its turn
+    /// has come. Starts the timer [`Timer::Expiry`], which ends the reservation when it fires.
     fn notify_turn(&mut self, next: Claim, fx: &mut impl Effects<Self>) {
         fx.set_timer(Timer::Expiry, self.config.grant_duration());
         self.send(next.process, Message::Turn { ticket: next.ticket }, fx);

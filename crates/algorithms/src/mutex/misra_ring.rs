@@ -108,8 +108,9 @@ labelled!(Message, Mutex, Ping => "ping", Pong => "pong");
 /// Configuration of one process.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Maximum time for which an idle process keeps a token, in ticks. By default, it is the
-    /// maximum delay of a message.
+    /// Maximum time for which a process keeps a token, in ticks. There are two exceptions: a
+    /// process inside the critical section keeps the ping until it exits, and a process alone on
+    /// the ring keeps both tokens. The default is one time unit.
     pub pass_after: u64,
     /// Variants that are switched on.
     pub variants: Variants<VariantId>,

@@ -64,7 +64,7 @@ pub struct ExtremeRun {
     pub trace: Trace,
 }
 
-/// Value of a measure.
+/// Value of a measure in a run: an exact number, a lower bound, or unbounded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MeasureValue {
     /// The measure has exactly this value.

@@ -1,5 +1,6 @@
-//! Canonical form of global states. States that differ only by a shift of all timestamps, or by a
-//! renaming, have the same form.
+//! Canonical form of global states, for searches that merge equivalent states. States that differ
+//! only by a shift of all timestamps become equal. States that differ only by a renaming of the
+//! processes get the same fingerprint.
 
 use crate::explore::forced_steps::forced_step_fingerprint;
 use crate::model::cache::{SlotKind, StepCache};

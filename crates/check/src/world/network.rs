@@ -121,9 +121,10 @@ impl QueueInterner {
         self.packets.len() * 96 + self.queues.len() * 96 + self.pasts.len() * 80
     }
 
-    /// Returns the queue with the message `packet` added at the end. On a FIFO link in synchronous
-    /// time, the message arrives no earlier than the message before it. Returns `None` if the link
-    /// is full.
+    /// Returns the queue with the message `packet` added. On a FIFO link, the message becomes the
+    /// last one in the queue. In synchronous time, its delays are then raised so that it arrives no
+    /// earlier than the message before it. If the link may reorder messages, the queue is sorted.
+    /// Returns `None` if the link is full.
     pub(crate) fn queue_with_appended(&self, queue: u32, packet: u32) -> Option<Interned> {
         let mut content = self.packets_in(queue);
         if content.len() >= self.link_capacity {

@@ -27,7 +27,8 @@ use super::simulate;
 use super::trace::replay;
 use super::usage_error;
 
-/// Options of the lab itself, which may also be written among the words of a run.
+/// Options of `tenure lab` itself. A command line may contain them before the name of the
+/// algorithm, or after it among the options of `tenure simulate`.
 #[derive(Debug, Default, Args)]
 struct LabOptions {
     /// Port [default: any free port]

@@ -157,8 +157,9 @@ mod tests {
 
     use super::*;
 
-    /// Returns a cell of the table in `docs/algorithms.md`: the verdict on the algorithm `name` in
-    /// runs without faults.
+    /// Returns the cell of the table in `docs/algorithms.md` that contains the verdict on the
+    /// algorithm `name` in runs without faults. `page` is the text of the page, and `order` selects
+    /// the column. Returns `None` if the table has no row for the algorithm.
     fn documented(page: &str, name: &str, order: ChannelOrder) -> Option<String> {
         let (_, section) = page.split_once("one fault does")?;
         let (table, _) = section.split_once("## Variants")?;

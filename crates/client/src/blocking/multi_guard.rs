@@ -1,4 +1,5 @@
-//! Several locks at once.
+//! Guards of several locks at once, in the blocking form of the client. A caller may also take
+//! further locks while it holds some.
 
 use std::time::{Duration, Instant};
 

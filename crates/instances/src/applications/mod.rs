@@ -22,8 +22,8 @@ use tenure_trace::{
     RecordKind, RecordSubject, RecordedEvent, ServiceCommand, ServiceEvent, Trace, TraceBuffer,
 };
 
-/// Time at which the first process starts the election, in ticks. Users issue their initial
-/// commands before this time.
+/// Time at which the first process starts the election, in ticks. Commands that set the initial
+/// clocks or votes are issued at time 0, before the election.
 const ELECTION_START: u64 = TICKS_PER_TIME_UNIT;
 
 /// An event that the user of `process` received at the time `at`, in ticks.

@@ -47,7 +47,8 @@ pub enum ObligationOutcome {
 pub struct CheckedObligation {
     /// Condition that the solver examined.
     pub obligation: ProofObligation,
-    /// Result that the solver found.
+    /// Result of the obligation: proved, refuted or undecided. If an action changes nothing that a
+    /// conjunct mentions, the obligation is proved without the solver.
     pub outcome: ObligationOutcome,
 }
 

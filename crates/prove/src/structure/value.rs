@@ -37,7 +37,8 @@ impl Value {
         }
     }
 
-    /// Returns the sort of the value.
+    /// Returns the sort of the value: Boolean, integer or real. For an element, returns the
+    /// uninterpreted sort to which it belongs.
     pub fn sort(self) -> Sort {
         match self {
             Value::Bool(_) => Sort::Bool,

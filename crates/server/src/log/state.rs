@@ -387,7 +387,8 @@ impl StoreAndWaiters {
     }
 }
 
-/// Locks a mutex, even if it is poisoned. A panic under the lock has already ended the member.
+/// Locks a mutex, even if it is poisoned. A panic of the log task ends the member. After a panic of
+/// any other task under the lock, the member continues with the state that this task has left.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -152,8 +152,9 @@ impl LockUsers {
         self.unassigned > 0 && self.busy == 0 && self.users.iter().any(User::is_connected)
     }
 
-    /// Draws the connected user that issues the next request of a sequential pattern. Returns
-    /// `None` if no request is due.
+    /// Draws the connected user that issues the next request of a sequential pattern, and assigns
+    /// the request to this user. Returns `None` if no request is left, if a connected user has an
+    /// unfinished entry, or if no user is connected.
     pub(crate) fn draw_requester(&mut self) -> Option<ProcessId> {
         if !self.can_draw_requester() {
             return None;
@@ -363,8 +364,9 @@ impl User {
         self.is_connected() && (self.left > 0 || self.phase != LockUserPhase::Outside)
     }
 
-    /// Returns true if more requests will arrive for this user in an open pattern. In total, one
-    /// request arrives for each entry that the workload configures.
+    /// Returns true if more requests will arrive for this user in an open pattern. One request
+    /// arrives for each entry that the workload configures. After a recovery from a crash, requests
+    /// arrive again for all entries that the user has not made yet.
     fn has_arrivals_left(&self) -> bool {
         self.requests + self.backlog < self.entries + self.left
     }

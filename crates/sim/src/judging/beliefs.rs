@@ -136,7 +136,8 @@ impl LeaderBeliefs {
     }
 
     /// If `add` is true, adds the belief of the process with the index `place` to the counts.
-    /// Otherwise, removes this belief from the counts.
+    /// Otherwise, removes this belief from the counts. Does nothing if the process is not live or
+    /// does not believe in a live leader, because the counts contain no such belief.
     fn count(&mut self, place: usize, up: &[bool], add: bool) {
         if !self.is_settled(place, up) {
             return;

@@ -101,7 +101,7 @@ pub enum ShivizImportError {
     Malformed {
         /// Number of the invalid line of the log, from 1.
         line: usize,
-        /// Description of the problem.
+        /// Message of the JSON decoder that rejected the header or the record.
         description: String,
     },
     /// The last event of the log is incomplete.

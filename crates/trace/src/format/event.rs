@@ -111,7 +111,8 @@ pub enum RecordKind {
     /// A remark for human readers.
     Note(String),
     /// State of the process from now on, as a [tree](crate::state::debug_tree). The monitors ignore
-    /// this record. Properties that users write as expressions read it, and pages display it.
+    /// this record. Properties that users write as expressions read it, and pages display it. The
+    /// tree is null if the reader of the trace skips states.
     State(Value),
     /// The process ended normally. If the subject is the parent, the program that runs the
     /// experiment, then the run is over. Later records only show that the nodes stop.
@@ -121,7 +122,7 @@ pub enum RecordKind {
     Other {
         /// Name of the kind.
         kind: String,
-        /// Data of the record, as the trace contains it.
+        /// Data of the record, as the trace contains it. `None` if the record has no data.
         data: Option<Value>,
     },
 }

@@ -1,4 +1,5 @@
-//! Facts that follow from the commands and events of a service.
+//! Facts about processes, derived from the commands and events of a service and from crashes: which
+//! processes wait, which are inside the critical section, and their leaders, terms and fences.
 
 use tenure_core::service::{agreement, election, log, mutex};
 use tenure_core::{Fence, ProcessId, Service};

@@ -267,6 +267,7 @@ const EXPECTED: &str =
 
 const QUANTIFIED: &str = "as in forall p: inside(p), exists p, q: p != q, count(p: inside(p))";
 
-/// Advice for a user who writes `~>` in an expression that is not a leads-to property.
+/// Advice for a user who writes `~>` anywhere but between the two conditions of a leads-to
+/// property, or who omits it there.
 pub(super) const LEADS_TO_ADVICE: &str =
     "'~>' stands once, between the two sides of --leads-to 'waiting(p) ~> inside(p)'";

@@ -90,7 +90,10 @@ struct FinalState {
     inside: Vec<u32>,
     /// Live processes whose users wait for the result of an election or an agreement.
     uninformed: Vec<u32>,
-    /// True if nothing has happened for so long that a process that waits will not be served.
+    /// True if the group had settled at the `end`: no process was stopped by SIGSTOP. In real time,
+    /// the trace also has no command, event or disturbance in its last [`SETTLING_NANOSECONDS`],
+    /// and is at least that long. If false, the trace does not show whether a waiting process
+    /// would still have been served.
     is_quiet: bool,
 }
 

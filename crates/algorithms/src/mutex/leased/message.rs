@@ -64,7 +64,8 @@ pub enum Message<T, K> {
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::any"))]
         ahead: Option<K>,
     },
-    /// Asks the service to report when one of the keys is deleted.
+    /// Asks the service to report when one of the keys in `key` is deleted, or if the store no
+    /// longer has the history since `from`.
     Watch {
         /// Ticket of the sender's claim.
         ticket: T,

@@ -1,4 +1,5 @@
-//! Theoretical figures from the literature, for comparison with measured figures.
+//! Message counts and delays that theory predicts, and measured message counts. Compares measured
+//! counts with the bounds on the card of the algorithm.
 
 use tenure_algorithms::catalogue::Parameters;
 use tenure_core::theory::{ExpectedCosts, HopRange, PredictionKind};

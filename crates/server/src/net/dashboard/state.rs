@@ -22,7 +22,8 @@ const MAX_LOCKS: usize = 100;
 /// waiters of the lock.
 const MAX_CLAIMS: usize = 20;
 
-/// Longest value of a claim that is shown as the description of a client, in bytes.
+/// Maximum length, in bytes, of a claim's value from which the description of a client is made. If
+/// the value is longer, the client has no description.
 const MAX_IDENTITY_BYTES: usize = 4096;
 
 /// Upper bound on the characters of a name or a description in a response. A longer text is

@@ -198,10 +198,12 @@ impl<'l> DownwardDiagram<'l> {
         }
     }
 
-    /// Writes `description` to the right of the mark of the process `at`. If there is no room,
-    /// writes `description` to the left of the mark. If neither side has room, writes the name of
-    /// the process `at` and `description` next to the lifeline of `from`. Omits the description if
-    /// there is no room there either.
+    /// Writes `description` to the right of the mark of the process `at`, cut off after
+    /// [`Self::room`] letters. If other signs are in the way, writes it to the left of the mark,
+    /// provided that all of it fits before the lifeline on the left. Otherwise, writes the name of
+    /// the process `at` and `description` to the right of the lifeline of `from`, also cut off.
+    /// Omits the description if other signs are in the way there too, or if `from` is `None` or is
+    /// not drawn.
     fn beside(
         &self,
         text_row: &mut TextRow,

@@ -72,7 +72,7 @@ pub(super) fn algorithm_family(card: &Card) -> &'static str {
         (.., AlgorithmClass::Centralised) => "central coordinator",
         (.., AlgorithmClass::Token) => "token",
         (.., AlgorithmClass::Quorum) => "permission of a quorum",
-        (.., AlgorithmClass::Permission) => "permission of all",
+        (.., AlgorithmClass::Permission) => "permission of others",
         (.., AlgorithmClass::Comparison) => "comparison",
         (.., AlgorithmClass::Flooding) => "flooding",
         (.., AlgorithmClass::Composition) => "compositions",
@@ -208,7 +208,7 @@ mod tests {
     use super::*;
 
     fn plot() -> Plot {
-        let mut lamport = AlgorithmCurves::new("lamport", "permission of all");
+        let mut lamport = AlgorithmCurves::new("lamport", "permission of others");
         for size in [2, 4, 8] {
             lamport.add_measured(size, f64::from(size));
             lamport.add_predicted(size, vec![f64::from(size)]);
@@ -218,7 +218,7 @@ mod tests {
         Plot::new(
             "delay",
             Some("units of time"),
-            vec![lamport, ring, AlgorithmCurves::new("unmeasured", "permission of all")],
+            vec![lamport, ring, AlgorithmCurves::new("unmeasured", "permission of others")],
         )
     }
 

@@ -112,7 +112,8 @@ mod tests {
         assert_eq!(take(3, &|_| true), (None, None));
     }
 
-    /// The unknown leader is the member that is restarted later.
+    /// The member that the later step restarts still runs. So this step probably ends the fault of
+    /// the leader that is not known yet, and it waits for the step that kills this leader.
     #[test]
     fn restart_of_running_member_waits_for_kill_of_leader() {
         let kill = step(2, FaultTarget::Leader, FaultAction::Kill);

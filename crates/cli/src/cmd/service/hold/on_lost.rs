@@ -46,8 +46,9 @@ pub(super) async fn run_on_lost_command(
     }
 }
 
-/// Sends a signal to the command. Does nothing if the signal comes from the terminal. The terminal
-/// sends such a signal to all processes of the process group, which includes the command.
+/// Sends a signal to the command. Does nothing for SIGINT, SIGQUIT and SIGWINCH if this process
+/// belongs to the foreground process group of its terminal. The terminal sends these signals to all
+/// processes of this group, which includes the command. Also does nothing if `id` is `None`.
 fn pass(id: Option<Pid>, signal: Signal) {
     let is_typed = [Signal::INT, Signal::QUIT, Signal::WINCH].contains(&signal);
     if let Some(id) = id.filter(|_| !is_typed || !has_terminal()) {

@@ -27,7 +27,8 @@ use crate::cmd::service::user;
 /// respond in time, the locks become free when the lease expires.
 const END_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Options that select the service and the length of its leases.
+/// Options that select the service, the length of the session's lease, and the time between SIGTERM
+/// and SIGKILL.
 #[derive(Clone, Debug, Args)]
 pub(super) struct SessionOptions {
     #[command(flatten)]
