@@ -1,6 +1,6 @@
-//! Tests that `tenure lock` and `tenure elect` tell the processes of their command from older ones. A
-//! shell may start processes and then become the wrapper by `exec`. These processes are children of
-//! the wrapper, but do not belong to its command.
+//! Tests that `tenure lock` and `tenure elect` tell the processes of their command from older ones.
+//! A shell may start processes and then become the wrapper by `exec`. These processes are children
+//! of the wrapper, but do not belong to its command.
 
 use std::io::Write;
 use std::os::unix::process::CommandExt;

@@ -233,8 +233,8 @@ mod linux {
         }
     }
 
-    /// Adds the descendants of the processes in `foreign` to `foreign`. If a foreign child ends, its
-    /// children become children of this process, and are then known to be foreign.
+    /// Adds the descendants of the processes in `foreign` to `foreign`. If a foreign child ends,
+    /// its children become children of this process, and are then known to be foreign.
     pub(in super::super) fn record_foreign_descendants(foreign: &mut ForeignChildren) {
         for (id, started) in foreign.clone() {
             if process(id).is_some_and(|it| it.started == started && !it.is_zombie) {
@@ -339,8 +339,8 @@ mod linux {
         found
     }
 
-    /// Returns the IDs of the children of all threads of a process. Fails also if one of the threads
-    /// ends meanwhile.
+    /// Returns the IDs of the children of all threads of a process. Fails also if one of the
+    /// threads ends meanwhile.
     fn children(parent: i32) -> io::Result<Vec<i32>> {
         let mut ids = Vec::new();
         for thread in fs::read_dir(format!("/proc/{parent}/task"))? {
