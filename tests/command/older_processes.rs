@@ -6,7 +6,7 @@ use std::io::Write;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
-use crate::guardian::{Marked, SHAPES, children, is_sleeping, kill_sleeping};
+use crate::guardian::{Marked, SHAPES, children, guardian, is_sleeping, kill_sleeping};
 use crate::hold::{ended, lines, signal, until};
 use crate::killed::Killed;
 use crate::process_state::state_of;
@@ -45,9 +45,7 @@ fn orphans_of_a_guardian_that_is_being_killed_are_ended() {
         assert_eq!(wrapper.first_line(), "up");
         let started = marked.left().len();
         until(|| marked.left().len() > started + 20);
-        let of_wrapper = children(&wrapper.id().to_string());
-        let guardian = of_wrapper.into_iter().find(|id| !is_sleeping(id)).expect("a guardian");
-        assert!(signal("-KILL", &guardian));
+        assert!(signal("-KILL", &guardian(&wrapper)));
         let (status, message) = ended(wrapper);
         assert_eq!(status, 121, "{message}");
         let mut left = marked.left();
@@ -73,12 +71,10 @@ fn orphans_of_older_processes_survive_the_guardian() {
     let ids = next_line();
     let (shell, orphan) = ids.split_once(' ').expect("two IDs");
     until(|| is_sleeping(orphan));
-    let of_wrapper = || children(&wrapper.id().to_string());
-    let older = of_wrapper();
     let mut input = wrapper.stdin.as_ref().expect("its input");
     input.write_all(b"go\n").expect("it reads");
     assert_eq!(next_line(), "up");
-    let guardian = of_wrapper().into_iter().find(|id| !older.contains(id)).expect("a guardian");
+    let guardian = guardian(&wrapper);
     assert!(signal("-KILL", shell) && signal("-KILL", &guardian));
     let (status, message) = ended(wrapper);
     assert_eq!(status, 121, "{message}");

@@ -273,10 +273,13 @@ pub fn service_protocol(
     parameters: &Parameters,
 ) -> Result<Box<dyn AnyProtocol>, CatalogueError> {
     let registered = match service.named {
-        true => service.mutex.strip_prefix("coordinated:").and_then(find),
+        true => {
+            let election = service.mutex.strip_prefix("coordinated:").and_then(find);
+            election.filter(|entry| !entry.is_lock)
+        }
         false => find(&service.mutex).or_else(|| find(&service.election)),
     };
-    match registered.filter(|entry| !service.named || !entry.is_lock) {
+    match registered {
         Some(entry) => (entry.create_protocol)(service, parameters),
         None => {
             tenure_daemon::protocol_from_catalogue(service, parameters).map_err(with_user_names)

@@ -185,7 +185,7 @@ mod elsewhere {
 
 #[cfg(target_os = "linux")]
 mod linux {
-    use std::{fs, io};
+    use std::fs;
 
     use rustix::process::{
         Pid, PidfdFlags, Signal, getpid, kill_process, pidfd_open, pidfd_send_signal,
@@ -221,9 +221,8 @@ mod linux {
         foreign: &mut ForeignChildren,
         guardian: Option<Pid>,
     ) {
-        let this = getpid().as_raw_pid();
         let guardian = guardian.map(Pid::as_raw_pid);
-        let mut found = children_except(this, foreign);
+        let (mut found, _) = children_except(foreign);
         // Must be read after the children.
         let has_guardian = guardian
             .is_none_or(|id| process(id).is_some_and(|guardian| !guardian.is_main_thread_exiting));
@@ -252,25 +251,24 @@ mod linux {
     /// become children of this process after the list was read. The caller must not reap children
     /// meanwhile.
     pub(in super::super) fn has_children_except(foreign: &ForeignChildren) -> bool {
-        let this = getpid().as_raw_pid();
-        if !lists_children(this) {
-            return !children_except(this, foreign).is_empty();
-        }
-        let is_own = |child: Process| !foreign.contains(&(child.id, child.started));
-        children(this).map_or(true, |ids| ids.into_iter().any(|id| process(id).is_none_or(is_own)))
+        let (found, is_complete) = children_except(foreign);
+        !is_complete || !found.is_empty()
     }
 
-    /// Returns the children of a process that are not in `foreign`, with those that have ended.
-    fn children_except(parent: i32, foreign: &ForeignChildren) -> Vec<Process> {
-        /// Number of attempts to read the children. An attempt fails if a thread ends meanwhile.
-        const ATTEMPTS: u32 = 5;
-        let ids = || (0..ATTEMPTS).find_map(|_| children(parent).ok()).unwrap_or_default();
-        let mut found: Vec<Process> = match lists_children(parent) {
-            true => ids().into_iter().filter_map(process).collect(),
-            false => all_processes(),
+    /// Returns the children of this process that are not in `foreign`, with those that have ended.
+    /// The second value is false if some children could not be read.
+    fn children_except(foreign: &ForeignChildren) -> (Vec<Process>, bool) {
+        let this = getpid().as_raw_pid();
+        let (mut found, is_complete) = if lists_children(this) {
+            let (ids, has_all_ids) = children(this);
+            let found: Vec<Process> = ids.iter().filter_map(|id| process(*id)).collect();
+            let is_complete = has_all_ids && found.len() == ids.len();
+            (found, is_complete)
+        } else {
+            (all_processes(), true)
         };
-        found.retain(|it| it.parent == parent && !foreign.contains(&(it.id, it.started)));
-        found
+        found.retain(|it| it.parent == this && !foreign.contains(&(it.id, it.started)));
+        (found, is_complete)
     }
 
     /// Sends signals to each descendant, parents before their children, but not to the processes in
@@ -317,7 +315,7 @@ mod linux {
         let mut found: Vec<Process> = Vec::new();
         let mut parents = vec![(root, started)];
         while let Some((parent, started)) = parents.pop() {
-            let ids = children(parent).unwrap_or_default();
+            let (ids, _) = children(parent);
             // The parent may have ended, and its ID may belong to another process by now.
             if started.is_some() && process(parent).map(|it| it.started) != started {
                 continue;
@@ -339,15 +337,22 @@ mod linux {
         found
     }
 
-    /// Returns the IDs of the children of all threads of a process. Fails also if one of the
-    /// threads ends meanwhile.
-    fn children(parent: i32) -> io::Result<Vec<i32>> {
-        let mut ids = Vec::new();
-        for thread in fs::read_dir(format!("/proc/{parent}/task"))? {
-            let list = fs::read_to_string(thread?.path().join("children"))?;
-            ids.extend(list.split_whitespace().filter_map(|id| id.parse::<i32>().ok()));
+    /// Returns the IDs of the children of all threads of a process. The second value is false if
+    /// the list of a thread could not be read, for example because the thread has ended meanwhile.
+    fn children(parent: i32) -> (Vec<i32>, bool) {
+        let Ok(threads) = fs::read_dir(format!("/proc/{parent}/task")) else {
+            return (Vec::new(), false);
+        };
+        let (mut ids, mut is_complete) = (Vec::new(), true);
+        for thread in threads {
+            match thread.and_then(|it| fs::read_to_string(it.path().join("children"))) {
+                Ok(list) => {
+                    ids.extend(list.split_whitespace().filter_map(|id| id.parse::<i32>().ok()))
+                }
+                Err(_) => is_complete = false,
+            }
         }
-        Ok(ids)
+        (ids, is_complete)
     }
 
     /// Finds the descendants of `root` by reading all processes of the machine, for kernels without
