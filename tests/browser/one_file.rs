@@ -1,10 +1,9 @@
 //! Tests of the page in a single file, opened from the disk. The environment variable `TENURE_PAGE`
-//! can name the file. Otherwise, the tests build the file once. Without a browser or the
-//! WebAssembly target of Rust, the tests are skipped with a message.
+//! is the path of the file, which `cargo xtask page` builds. Without the file or a browser, the
+//! tests are skipped with a message.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::sync::OnceLock;
+use std::process::Command;
 
 use serde_json::{Value, json};
 use tenure_browser::Tab;
@@ -22,46 +21,22 @@ const MAX_STATES: &str = "40000";
 
 const SHOWN: &str = "window.lab?.session.view";
 
-/// Returns the file of the page. If it cannot be built here, prints a message and returns `None`.
-fn page_file() -> Option<&'static Path> {
-    static FILE: OnceLock<Option<PathBuf>> = OnceLock::new();
-    FILE.get_or_init(built_page).as_deref()
-}
-
-fn has_target() -> bool {
-    let options = ["--print", "target-libdir", "--target", "wasm32-unknown-unknown"];
-    let output = Command::new("rustc").args(options).output();
-    output.is_ok_and(|it| Path::new(String::from_utf8_lossy(&it.stdout).trim()).is_dir())
-}
-
-fn built_page() -> Option<PathBuf> {
-    if let Some(file) = std::env::var_os("TENURE_PAGE") {
-        return Some(PathBuf::from(file));
+/// Returns the file of the page. If there is none, prints a message and returns `None`.
+fn page_file() -> Option<PathBuf> {
+    let file = std::env::var_os("TENURE_PAGE").map(PathBuf::from);
+    if file.is_none() {
+        report_skip("TENURE_PAGE, the file that `cargo xtask page` builds");
     }
-    if !has_target() {
-        report_skip("the wasm32 target");
-        return None;
-    }
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    // Builds the page under a temporary name, because another run of the tests may read the old
-    // page meanwhile.
-    let (file, new) =
-        (folder.join("page.html"), folder.join(format!("page-{}.html", std::process::id())));
-    let mut command = Command::new(env!("CARGO"));
-    command.args(["run", "--quiet", "--package", "xtask", "--", "page", "--out"]).arg(&new);
-    let status = command.stdin(Stdio::null()).stdout(Stdio::null()).status().unwrap();
-    assert!(status.success(), "cargo xtask page: {status}");
-    std::fs::rename(new, &file).unwrap();
-    Some(file)
+    file
 }
 
 /// Opens the page at the fragment `place`, as a link does. Waits until the expression `ready` is
 /// true.
 fn open_at(place: &str, ready: &str) -> Option<Tab> {
-    let mut tab = Tab::open()?;
     let file = page_file()?;
+    let mut tab = Tab::open()?;
     tab.emulate_display(1280, 900, "light");
-    show(&mut tab, file, place, ready);
+    show(&mut tab, &file, place, ready);
     Some(tab)
 }
 
@@ -350,7 +325,7 @@ fn views_fit_at_any_width() {
     for (place, ready) in places {
         // Loads the page in a narrow window. The window is widened later.
         tab.emulate_display(500, 900, "dark");
-        show(&mut tab, file, place, &format!("window.lab?.algorithms.length > 0 && ({ready})"));
+        show(&mut tab, &file, place, &format!("window.lab?.algorithms.length > 0 && ({ready})"));
         for (wide, look) in [(500, "dark"), (1280, "light")] {
             tab.emulate_display(wide, 900, look);
             tab.wait_until(&format!("innerWidth === {wide}"));
