@@ -135,6 +135,7 @@ fn card_lists_the_properties_of_its_service() {
 }
 
 #[test]
+#[ignore = "long: 35 s"]
 fn phantom_deadlocks_and_causal_order() {
     assert_answers(&json!({
         "Q-61": { "late_reports": "violated", "the_same_names": "violated", "two_tables": "holds" },

@@ -109,6 +109,7 @@ const LITERATURE: [(&str, &str, &str, &str); 14] = [
 /// For each property of the literature, the built-in monitor and the expression have the same
 /// verdict. One search checks the monitor and the expression, so that both judge the same states.
 #[test]
+#[ignore = "long: 9 s"]
 fn properties_of_the_literature_agree_with_built_in_monitors() {
     let mut violated = 0;
     for (group, property, form, expression) in LITERATURE {

@@ -108,6 +108,7 @@ fn refuses_a_proof_without_a_needed_conjunct() {
 }
 
 #[test]
+#[ignore = "long: 9 s"]
 fn redundant_conjuncts_are_proved_to_be_redundant() {
     if !has_solver() {
         return;
@@ -173,6 +174,7 @@ fn equal_seeds_judge_equal_mutants() {
 /// proved, and the comparison of the model with the code must report the difference. The card of an
 /// algorithm states which variants these are.
 #[test]
+#[ignore = "long: 7 s"]
 fn mistakes_on_cards_are_refused_by_the_named_part() {
     if !has_solver() {
         return;

@@ -102,7 +102,8 @@ fn unknown_scenarios_are_rejected_with_the_nearest() {
 }
 
 #[test]
-fn models() {
+#[ignore = "long: 10 s"]
+fn scenarios_of_models() {
     assert_observed(&json!({
         "two-generals": {
             "leader": [1, 1, 2],
@@ -178,6 +179,7 @@ fn locks_with_timestamps() {
 }
 
 #[test]
+#[ignore = "long: 6 s"]
 fn locks_with_permissions_or_tokens() {
     assert_observed(&json!({
         "maekawa": {
@@ -209,6 +211,7 @@ fn locks_with_permissions_or_tokens() {
 /// Checks the observed values of scenarios in which only some pairs of processes exclude each
 /// other, such as the dining philosophers.
 #[test]
+#[ignore = "long: 18 s"]
 fn philosophers_and_groups() {
     assert_observed(&json!({
         "dining-philosophers": { "never_two_inside": "violated", "all_wait": "violated" },
@@ -332,6 +335,7 @@ fn elections_on_any_graph() {
 }
 
 #[test]
+#[ignore = "long: 12 s"]
 fn uses_of_leaders_and_locks() {
     assert_observed(&json!({
         "berkeley": { "adjustments_in_minutes": [[5], [-20], [15]] },

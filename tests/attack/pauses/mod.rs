@@ -251,6 +251,7 @@ fn finds_late_claim(conditions: Conditions) -> bool {
 
 /// Control experiment: if holders ignore their deadlines, the test finds claims that overlap.
 #[test]
+#[ignore = "long: 19 s"]
 fn holders_that_ignore_deadlines_are_found() {
     let holders =
         Conditions { pauses: FEW_PAUSES, ttl: 2, obeys: false, pauses_members: false, ..ALLOWED };
@@ -260,6 +261,7 @@ fn holders_that_ignore_deadlines_are_found() {
 /// Control experiment: if the clocks of members are 40 % faster than those of holders, the test
 /// finds claims that overlap.
 #[test]
+#[ignore = "long: 23 s"]
 fn clocks_beyond_the_bound_are_found() {
     if clock_library().is_none() {
         return report_skip("libfaketime");

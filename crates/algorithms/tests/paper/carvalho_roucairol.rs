@@ -136,7 +136,7 @@ fn holder_of_permissions_can_overtake_waiter() {
 #[test]
 fn channels_need_no_order() {
     let plan = Plan::of(ChannelOrder::Reordered, &[3, 3, 3]);
-    check_seeds::<CarvalhoRoucairol>(&plain(), &plan, 3000);
+    check_seeds::<CarvalhoRoucairol>(&plain(), &plan, 500);
 }
 
 #[test]

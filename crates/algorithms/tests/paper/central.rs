@@ -70,7 +70,7 @@ fn coordinator_enters_without_messages() {
 #[test]
 fn duplicates_are_harmless_with_tagged_grants() {
     let plan = Plan::of(ChannelOrder::Reordered, &[0, 3, 3]).duplicating(4);
-    check_seeds::<Central>(&Config::default(), &plan, 2000);
+    check_seeds::<Central>(&Config::default(), &plan, 500);
     let variants = Variants::none().with(VariantId::UntaggedGrant);
     let untagged = Config { variants, ..Config::default() };
     assert!(is_caught::<Central>(&untagged, &plan, "mutual-exclusion"));

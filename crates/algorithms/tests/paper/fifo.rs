@@ -25,7 +25,7 @@ fn central(size: u32) -> TestCluster<FifoChannel<Central>> {
 /// duplicated. Without the channel, each of these faults breaks the lock.
 fn check_over_any_channel(window: u32) {
     let plan = Plan::of(ChannelOrder::Reordered, &[2; 3]).duplicating(10).losing(10);
-    check_seeds::<FifoChannel<Lamport>>(&config(window), &plan, 300);
+    check_seeds::<FifoChannel<Lamport>>(&config(window), &plan, 100);
 }
 
 #[test]

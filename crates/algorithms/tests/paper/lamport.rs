@@ -99,7 +99,7 @@ fn next_entry_takes_one_release() {
 fn duplicates_are_harmless_with_fifo_links() {
     let plan = Plan::of(ChannelOrder::Fifo, &[3; 3]).duplicating(5);
     for switches in [&[][..], &[VariantId::AnyMessage], &[VariantId::SuppressedReplies]] {
-        check_seeds::<Lamport>(&config(switches), &plan, 2000);
+        check_seeds::<Lamport>(&config(switches), &plan, 500);
     }
 }
 

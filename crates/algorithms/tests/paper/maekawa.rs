@@ -84,7 +84,7 @@ fn contended_entry_costs_at_most_six_messages_per_voter() {
 fn duplicates_are_harmless() {
     for (kind, size) in SYSTEMS {
         let plan = plan(ChannelOrder::Fifo, 2, size).duplicating(4);
-        check_seeds::<Maekawa>(&config(kind, size), &plan, 300);
+        check_seeds::<Maekawa>(&config(kind, size), &plan, 100);
     }
 }
 

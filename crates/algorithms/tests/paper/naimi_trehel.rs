@@ -92,7 +92,7 @@ fn waiters_form_a_queue() {
 #[test]
 fn channels_need_no_order() {
     let plan = Plan::of(ChannelOrder::Reordered, &[3, 3, 3, 3]);
-    check_seeds::<NaimiTrehel>(&(), &plan, 3000);
+    check_seeds::<NaimiTrehel>(&(), &plan, 500);
 }
 
 #[test]

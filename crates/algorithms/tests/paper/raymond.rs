@@ -154,7 +154,7 @@ fn serves_requests_in_order_of_arrival() {
 fn channels_need_no_order() {
     for shape in SHAPES {
         let plan = Plan::of(ChannelOrder::Reordered, &[3, 3, 3, 3]);
-        check_seeds::<Raymond>(&Config::with_tree_shape(shape, 4), &plan, 1500);
+        check_seeds::<Raymond>(&Config::with_tree_shape(shape, 4), &plan, 500);
     }
 }
 

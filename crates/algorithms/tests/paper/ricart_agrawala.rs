@@ -112,7 +112,7 @@ fn no_process_enters_three_times_past_a_waiter() {
 #[test]
 fn duplicates_and_reordering_are_harmless() {
     let plan = plan(ChannelOrder::Reordered, &[3, 3, 3], 4);
-    check_seeds::<RicartAgrawala>(&config(&[]), &plan, 3000);
+    check_seeds::<RicartAgrawala>(&config(&[]), &plan, 500);
 }
 
 #[test]
@@ -226,5 +226,5 @@ fn replying_inside_breaks_exclusion() {
 #[test]
 fn original_algorithm_needs_no_fifo() {
     let plan = Plan::of(ChannelOrder::Reordered, &[3, 3, 3]);
-    check_seeds::<RicartAgrawala>(&config(&[VariantId::Reference]), &plan, 2000);
+    check_seeds::<RicartAgrawala>(&config(&[VariantId::Reference]), &plan, 500);
 }

@@ -78,7 +78,7 @@ fn served_request_is_ignored() {
 
 #[test]
 fn request_reaches_a_moving_token() {
-    check_seeds::<SuzukiKasami>(&(), &Plan::of(ChannelOrder::Reordered, &[3, 3, 3]), 3000);
+    check_seeds::<SuzukiKasami>(&(), &Plan::of(ChannelOrder::Reordered, &[3, 3, 3]), 500);
 }
 
 #[test]

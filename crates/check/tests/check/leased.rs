@@ -73,6 +73,7 @@ fn steps_before_the_search_precede_time() {
 /// before the log contains the expiry. After a change of leader, the new leader may not know of the
 /// expiry. The lock stays safe and live, because the lease expires at the new leader, too.
 #[test]
+#[ignore = "long: 13 s"]
 fn early_grant_before_logged_expiry_is_safe() {
     let early = || two(&[VariantId::EarlyRelease]);
     early().check_starvation_freedom().run().assert_holds();

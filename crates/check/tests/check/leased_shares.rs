@@ -95,6 +95,7 @@ impl AlgorithmVisitor for Case<'_> {
 /// Checks safety and liveness with accurate clocks, for read and write locks, semaphores, and two
 /// locks at once.
 #[test]
+#[ignore = "long: 9 s"]
 fn safe_and_live_with_accurate_clocks() {
     for variants in [&[][..], &["semaphore"], &["two-locks"], &["early-release"]] {
         Case { variants, ..TWO }.run().assert_holds();
@@ -102,6 +103,7 @@ fn safe_and_live_with_accurate_clocks() {
 }
 
 #[test]
+#[ignore = "long: 7 s"]
 fn safe_under_partition() {
     for variants in [&[][..], &["early-release"]] {
         Case { variants, partition: true, properties: &SAFE, ..TWO }.run().assert_holds();

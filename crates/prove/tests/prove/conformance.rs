@@ -126,7 +126,7 @@ fn majority_agrees_with_its_model_after_a_crash() {
 }
 
 #[test]
-#[ignore = "takes 13 s: cargo test -p tenure-prove -- --ignored"]
+#[ignore = "takes minutes: cargo test -p tenure-prove -- --ignored"]
 fn larger_groups_agree_with_their_models() {
     assert_size_agrees::<ChangRoberts>("chang-roberts", chang_roberts::Config::with_defaults(4), 4);
     assert_size_agrees::<RicartAgrawala>("ricart-agrawala", Default::default(), 3);
