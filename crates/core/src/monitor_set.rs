@@ -197,7 +197,7 @@ pub struct MonitorConfig {
     pub graph: Option<Arc<Graph>>,
 }
 
-/// The monitors of mutual exclusion.
+/// Monitors of a lock. They judge mutual exclusion, fences, the order of entries, and bypass.
 #[derive(Clone, Debug)]
 pub struct MutexMonitorSet {
     /// Up to three monitors. The first allows one process inside. The second allows *k* processes

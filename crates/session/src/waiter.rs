@@ -53,7 +53,8 @@ pub enum WaiterPosition<K> {
 /// Action that the caller performs for a waiter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum WaiterAction<K> {
-    /// Read the queue.
+    /// Read the waiter's own key and its predecessor in the queue. The caller then passes the
+    /// result to [`Waiter::on_queue_view`].
     ReadQueue {
         /// Revision of the change that requires the read. The caller reads the queue as of this
         /// revision or a later revision. If 0, the caller reads the current queue.

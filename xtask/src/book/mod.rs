@@ -60,10 +60,12 @@ impl Options {
     }
 }
 
-/// Runs all commands and writes their output into the pages, or reports the differences.
+/// Runs the commands in the selected pages. With `--check`, reports the outputs that differ from
+/// the pages. Without it, writes the outputs into the pages.
 ///
-/// Exits with status 1 if an output differs, the book is inconsistent, or a command cannot run.
-/// Exits with status 2 if an argument is invalid.
+/// Exits with status 1 if a command cannot run or ends with an unexpected exit status, or if the
+/// book is inconsistent. With `--check`, also exits with status 1 if an output differs. Exits with
+/// status 2 if an argument is invalid.
 pub(crate) fn main(root: &Path, arguments: &[&str]) -> ExitCode {
     let Some(options) = Options::new(arguments) else {
         eprintln!(

@@ -1,5 +1,6 @@
-//! HTML of the page: the HTML of the lab, which is the web interface of Tenure, with all files that
-//! the lab would load.
+//! HTML of the page. The page is the HTML of the lab, which is the web interface of Tenure. It
+//! contains the style sheets and scripts that the lab would load. It also contains parts that the
+//! lab does not load: the engine as WebAssembly with its worker, the questions and the book.
 
 /// Content security policy of the page. The policy permits the scripts of the page, and a worker
 /// that runs the engine. The policy does not permit the page to send requests.

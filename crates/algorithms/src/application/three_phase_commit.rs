@@ -42,7 +42,7 @@ pub use self::message::Message;
 use super::{Application, Leadership};
 use crate::Variants;
 
-/// One process: a participant, and the coordinator of the transactions that it started.
+/// One process: a participant. While it leads, it also coordinates all undecided transactions.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ThreePhaseCommit {
     group: Group,

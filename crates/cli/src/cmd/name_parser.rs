@@ -119,8 +119,9 @@ fn parse_algorithm(text: &str) -> Result<String, String> {
     parse_or_suggest(text, &[])
 }
 
-/// Parses the name of an algorithm. If there is no such algorithm, the error message suggests
-/// algorithms for one of these services, or for any service if the list is empty.
+/// Parses the name of an algorithm of any service. If there is no such algorithm, the error message
+/// suggests algorithms for one of `services`, or for any service if `services` is empty. It
+/// suggests nothing if the name is too long, or if only the checker runs the algorithm.
 fn parse_or_suggest(text: &str, services: &[Service]) -> Result<String, String> {
     let letters = text.chars().count();
     if letters > MAX_NAME_LETTERS {

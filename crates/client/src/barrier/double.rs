@@ -62,10 +62,11 @@ impl DoubleBarrier {
     ///
     /// # Errors
     ///
-    /// [`ClientError::BarrierFull`] if the expected number of participants have entered already,
-    /// [`ClientError::Lost`] if the session ends meanwhile or another client deletes the key, and
-    /// [`ClientError::Rejected`] if the service rejects a request. After an error, the session
-    /// leaves the barrier in the background if it has entered.
+    /// [`ClientError::BarrierFull`] if the expected number of participants have entered already.
+    /// [`ClientError::Lost`] if the session ends meanwhile, if another client deletes the key, or
+    /// if the user loses the right to read the key. [`ClientError::Rejected`] if the service
+    /// rejects a request. After an error, the session leaves the barrier if it has entered, if
+    /// necessary in the background.
     pub async fn enter(&self) -> Result<DoubleBarrierGuard, ClientError> {
         self.session.while_alive(self.enter_and_wait()).await
     }

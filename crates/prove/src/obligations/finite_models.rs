@@ -47,8 +47,9 @@ impl UndecidedGroups {
         UndecidedGroups((1..=max_processes).flat_map(sizes).collect())
     }
 
-    /// Searches the groups in `self` for a counterexample. Afterwards `self` contains only the
-    /// groups that the solver did not decide within its time limit.
+    /// Searches the groups in `self` for a counterexample, and stops at the first one. If the
+    /// result is `Ok(None)`, `self` afterwards contains only the groups that the solver did not
+    /// decide. Otherwise `self` is empty afterwards.
     pub(super) fn find_counterexample(
         &mut self,
         model: &Model,

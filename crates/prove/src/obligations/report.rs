@@ -66,7 +66,7 @@ pub struct ProofReport {
     pub actions: usize,
     /// Number of conjuncts of the invariant.
     pub conjuncts: usize,
-    /// The obligations with their results.
+    /// Obligations about the initial states, followed by the obligations of each action.
     pub obligations: Vec<CheckedObligation>,
     /// Time that the proof took.
     pub elapsed: Duration,

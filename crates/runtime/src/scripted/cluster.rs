@@ -117,7 +117,8 @@ async fn with_timeout(
     timeout(ARRIVAL_TIMEOUT, waiting).await.ok().flatten().ok_or(ScriptedClusterError::Timeout)
 }
 
-/// Creates a record that concerns the whole run instead of one process.
+/// Creates a record of the parent, which is the program that starts and controls the nodes. The
+/// record belongs to no single process.
 fn run_record(kind: RecordKind) -> Record {
     Record::new(unix_time_nanos(), RecordSubject::Parent, kind)
 }

@@ -15,7 +15,8 @@ type Result<T = ()> = std::result::Result<T, ValidationError>;
 /// determines which numbers and which list lengths the serializer accepts in the value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mark {
-    /// No mark. A number without a mark is a counter, such as the value of a clock.
+    /// No mark. An unsigned number without a mark is a counter, such as the value of a clock. A
+    /// signed 64-bit number without a mark is a time in nanoseconds.
     Plain,
     Process,
     TermNumber,

@@ -1,11 +1,17 @@
 //! Eviction: how a member learns that it must not participate any more, and how it stops.
 //!
-//! A removed member would serve outdated data forever, and the requests of its clients would get no
-//! response. So a member stops when it learns of its removal, from another member or from the log.
-//! A member that lost acknowledged log entries stops as well. The data directory records the reason
-//! if it is [final](EvictionReason::is_final), and the member never starts again with this
-//! directory. The directory may lack votes that the member has cast, so a restarted member could
-//! vote twice.
+//! A member stops in three cases:
+//!
+//! - The cluster has removed the member. The member learns this from another member or from the
+//!   log. If it continued, it would serve outdated data from its own store, and requests that need
+//!   a leader would get no response.
+//! - The member has lost log entries that it acknowledged. Its data directory may also lack votes
+//!   that the member has cast, so the member could vote twice.
+//! - The member replaces an earlier member that the cluster has not removed yet.
+//!
+//! The first two reasons are [final](EvictionReason::is_final): the data directory records the
+//! reason, and the member never starts again with this directory. In the third case, the member
+//! may start again after the earlier member is removed.
 
 use std::sync::Weak;
 use std::time::Duration;

@@ -59,8 +59,8 @@ async fn serve(member: Arc<Member>, request: Request<Body>) -> Response<Body> {
 /// caller is anonymous.
 ///
 /// Waits until this member has recovered, unless the call is served without a leader. Until then,
-/// the store of this member is that of its last snapshot, or empty. The member must not judge the
-/// rights of a caller by the users in that store, and must not send old events as new ones.
+/// the store of this member may lack committed entries. If the call did not wait, the member would
+/// judge the rights of the caller by old users, and would send old events as new ones.
 async fn identify_caller(
     member: Arc<Member>,
     options: CallOptions,

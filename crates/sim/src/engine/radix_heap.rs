@@ -49,7 +49,9 @@ const SPARE_CAPACITY_MAX: usize = 512;
 /// those with the earliest time move to buckets.
 const MAX_SORTED: usize = 64;
 
-/// Number of keys up to which a heap consists of the sorted list only.
+/// Limit on the length of the sorted list for a pushed key whose time is not before `limit`. If the
+/// list is shorter and all buckets are empty, the key joins the list. Otherwise it goes to a
+/// bucket.
 const MAX_WITHOUT_BUCKETS: usize = 24;
 
 impl RadixHeap {

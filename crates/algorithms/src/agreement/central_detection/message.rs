@@ -34,8 +34,8 @@ pub struct ProcessStatus {
     pub held: Vec<ResourceRequest>,
     /// Resource for which the process waits; `None` if it does not wait.
     pub awaited: Option<ResourceRequest>,
-    /// Number of rounds that the process has completed. A round ends when the process has released
-    /// all its resources.
+    /// Number of rounds that the process has completed. A round is completed when the user has
+    /// released all resources of the process. An abort does not complete a round.
     pub completed: u64,
 }
 

@@ -190,8 +190,9 @@ impl<L: LockPolicy> SessionLock<L> {
         }
     }
 
-    /// Sets the timer that fires after `part` parts of a lease, and counts the beginning of a part.
-    /// A lease consists of [`LEASE_PARTS`] parts. If `part` is `None`, does nothing.
+    /// Sets the timer of a lease. `part` is the time until the timer fires, measured in parts: a
+    /// lease consists of [`LEASE_PARTS`] parts. Also adds 1 to the number of parts that have begun
+    /// since the last renewal. Does nothing if `part` is `None`.
     fn set_part_timer(&mut self, lease: u64, part: Option<u64>, fx: &mut impl Effects<Self>) {
         let (Some(part), Some(service)) = (part, &mut self.service) else { return };
         *service.started.entry(lease).or_default() += 1;

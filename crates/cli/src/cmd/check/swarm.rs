@@ -10,7 +10,8 @@ use tenure_core::Property;
 use crate::cmd::failure::Failure;
 use crate::cmd::size::parse_byte_size;
 
-/// Options of a swarm search.
+/// Options that replace the exhaustive search of `tenure check` by one search of a swarm. Without
+/// `--swarm`, they have no effect.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct SwarmOptions {
     /// Instead of exploring everything, perform search I of N: depth-first, in a random order of

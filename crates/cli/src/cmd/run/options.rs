@@ -184,9 +184,9 @@ pub(crate) struct Options {
     pub(super) states: bool,
     /// Show the run and its verdicts on a web page, and print the URL
     ///
-    /// Without --duration and --entries the run then takes a minute. If no fault is given and the
-    /// lock tolerates it, the leader is killed after 10 s and restarted after 15 s, which leaves
-    /// time to open the page.
+    /// Without --duration and --entries, the run takes a minute. In such a run, the default faults
+    /// leave time to open the page: the leader is killed after 10 s and restarted after 15 s. These
+    /// faults occur if the lock tolerates them, and if neither a fault nor --no-faults is given.
     #[arg(
         long,
         value_name = "ADDRESS:PORT",

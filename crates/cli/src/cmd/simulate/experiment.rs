@@ -25,8 +25,9 @@ pub(crate) struct SimulationOutcome {
     pub(crate) messages: Moments,
     /// Number of runs with at least one entry, election or agreement.
     pub(crate) measured_runs: u64,
-    /// Result of comparing `messages` with the bounds on the algorithm's
-    /// [`Card`](tenure_core::Card).
+    /// Result of comparing numbers of messages with the bounds on the algorithm's
+    /// [`Card`](tenure_core::Card). For elections, it is the worst result of all elections. For any
+    /// other algorithm, it is the result for the mean of `messages`.
     pub(crate) cost_deviation: CostDeviation,
     /// Messages as in the field `messages`, and in addition the messages of lower layers.
     pub(crate) total_messages: Moments,

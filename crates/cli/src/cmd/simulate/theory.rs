@@ -149,9 +149,10 @@ pub(crate) struct MeasuredMessages {
     pub(crate) all: f64,
 }
 
-/// For an election algorithm, returns the number of messages of each election in a run. For any
-/// other algorithm, returns the mean number of messages per entry or agreement. The result is empty
-/// if the run had no election, entry or agreement.
+/// For an election algorithm, returns the number of messages of each election in a run. For an
+/// agreement service, returns the mean number of messages per requested agreement. For any other
+/// algorithm, returns the mean number of messages per entry. The result is empty if the run had no
+/// election, no requested agreement or no entry.
 pub(crate) fn measured_messages(
     plan: &SimulationPlan,
     report: &RunReport,

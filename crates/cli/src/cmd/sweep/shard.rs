@@ -22,8 +22,9 @@ impl Shard {
     /// The shard of a process that performs all runs.
     pub(super) const WHOLE: Shard = Shard { shard: 1, of: 1 };
 
-    /// Returns the numbers of the runs in this shard. The sweep has `all` runs, numbered from 0.
-    /// Each run is in exactly one shard. The sizes of the shards differ by at most one.
+    /// Returns the numbers of the runs in this shard. Each point of the sweep has `all` runs,
+    /// numbered from 0. Each run is in exactly one shard. The sizes of the shards differ by at most
+    /// one.
     pub(super) fn runs(self, all: u64) -> Range<u64> {
         let end = |shard: u64| {
             let end = u128::from(all) * u128::from(shard) / u128::from(self.of);

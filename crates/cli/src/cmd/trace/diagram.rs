@@ -86,7 +86,7 @@ pub(super) enum DiagramFormat {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum ScaleName {
-    /// By time
+    /// By time; long pauses are shortened
     Time,
     /// By the longest causal chain that leads to each step
     Causal,

@@ -94,7 +94,7 @@ struct ShowOptions {
     /// Traces of one run; several files are merged
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Only events of these processes
+    /// Only events of these processes: numbers from 1, `resource` or `parent`
     #[arg(long, value_name = "N,…", value_delimiter = ',', value_parser = parse_process)]
     process: Vec<RecordSubject>,
     /// Only events of these kinds, or messages of these names: event, crash, request …

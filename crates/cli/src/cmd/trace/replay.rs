@@ -28,15 +28,15 @@ use crate::cmd::output::{Format, json_name};
 use crate::cmd::parse_options;
 use crate::cmd::property::parser as property_parser;
 
-/// Upper bound on the number of steps that a replay adds after the recorded steps, if the recorded
-/// run has ended. If a process waits at the end of the recording, the added steps show whether it
-/// waits for ever.
+/// Limit on the number of steps that a replay adds after the recorded steps, if the recorded run
+/// has ended. Exits do not count, and one repetition of a cycle may exceed the limit. If a process
+/// waits at the end of the recording, the added steps show whether it waits for ever.
 const FURTHER_STEPS: u32 = 200;
 
 /// Replay a run that violates a property, and check whether it violates it again
 ///
 /// Exit status 1: the property is violated again; 0: it is not; 2: a file cannot be read, or the
-/// run cannot be replayed.
+/// run cannot be replayed; 4: the environment fails, for example a port is in use.
 #[derive(Debug, Args)]
 pub(super) struct Options {
     /// Trace, as saved by `tenure check --trace` or `tenure simulate --trace`
@@ -302,8 +302,9 @@ fn text(outcome: &Outcome) -> String {
 }
 
 /// Repeats the run in this engine. Returns the new trace, and the schedule that the engine
-/// replayed. If the recorded run has ended, the schedule has up to [`FURTHER_STEPS`] steps more
-/// than the recording.
+/// replayed. If the recorded run has ended, the schedule is extended by [`Schedule::extended`],
+/// with [`FURTHER_STEPS`] as `max_steps`. That bound does not count exits, and one repetition of a
+/// cycle may exceed it.
 fn replay(
     engine: ReplayEngine,
     trace: &Trace,

@@ -10,7 +10,8 @@ use tenure_trace::unix_time_nanos;
 pub(super) struct EntryRecord {
     /// Number of the client that entered, from 1.
     pub(super) client: u32,
-    /// Time at which the client requested the lock.
+    /// Time at which the client began to acquire the lock. This includes the start of a session, if
+    /// the client has none. If the run has no lock, it is the time before the first access.
     pub(super) requested: u64,
     /// Time at which the client acquired the lock; 0 if the run has no lock.
     pub(super) granted: u64,

@@ -20,8 +20,7 @@ const THREADS: u32 = 8;
 /// Maximum size of a small value, without the eight random bytes that [`random_value`] adds.
 const SMALL_VALUE_BYTES: u32 = 1 << 10;
 
-/// Number of values of the first thread for each large value, on average. With 8, one in eight
-/// values is large.
+/// The first thread puts, on average, one large value per this number of values.
 const LARGE_VALUE_PERIOD: u32 = 8;
 
 /// Maximum pause of a thread after an operation, in milliseconds.

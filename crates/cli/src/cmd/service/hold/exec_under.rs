@@ -1,5 +1,5 @@
-//! `tenure exec-under`, a hidden subcommand: replaces itself by a command that the kernel kills
-//! when the parent process ends.
+//! `tenure exec-under`, a hidden subcommand: replaces itself by a command. On Linux, the kernel
+//! kills this command when the parent process ends.
 
 use std::ffi::OsString;
 use std::io::ErrorKind;

@@ -128,8 +128,8 @@ struct Guardian {
     grace: Duration,
     /// True if the guardian ends the processes because the lock would expire soon.
     is_expired: bool,
-    /// Time at which the command last received a signal that ends a process by default; `None` if
-    /// it received none.
+    /// Time at which the command or its descendants last received one of [`ENDING_SIGNALS`]. `None`
+    /// if they received none.
     interrupted: Option<Duration>,
     is_wrapper_gone: bool,
 }

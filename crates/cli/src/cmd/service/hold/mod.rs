@@ -36,7 +36,8 @@ use crate::cmd::program;
 pub(super) mod status {
     /// The lock was not acquired, so the command was not started.
     pub(crate) const NOT_ACQUIRED: u8 = 120;
-    /// The lock was lost or the guardian failed, so the command was ended.
+    /// The lock was lost, another client broke it, another candidate must lead, or the guardian
+    /// failed. So the command was ended, but some of its processes may still exist.
     pub(crate) const LOST: u8 = 121;
 }
 
