@@ -132,6 +132,23 @@ fn several_locks_are_held_together_or_not_at_all() {
     assert_eq!(service.leases(), 0);
 }
 
+/// Another client deletes the key of the first lock while the command waits for the second one.
+#[test]
+fn command_is_not_started_if_an_earlier_lock_was_lost_meanwhile() {
+    let service = Service::start();
+    let holder = Holder::start(&service, "lock b");
+    let both = waiting(&service, "lock --all a,b", 0);
+    service.post("/v3/kv/deleterange", r#"{"key":"YS8=","range_end":"YTA="}"#);
+    let other = Holder::start(&service, "lock a");
+    holder.end();
+    let both = both.wait_with_output();
+    let message = String::from_utf8_lossy(&both.stderr).into_owned();
+    assert_eq!((both.status.code(), &both.stdout[..]), (Some(120), &b""[..]), "{message}");
+    assert!(message.contains("`a,b` was not acquired: its key was deleted;"), "{message}");
+    other.end();
+    assert_eq!(service.leases(), 0);
+}
+
 /// Runs ten commands that acquire two locks with `--all`. Half of the commands name the locks in
 /// the opposite order. All commands must end, so no deadlock occurs.
 #[test]

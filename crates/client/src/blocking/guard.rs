@@ -43,6 +43,16 @@ impl Guard {
         self.session.background_runtime().block_on(self.guard.set_value(value))
     }
 
+    /// Asks the service whether the session still holds the lock, as
+    /// [`Guard::confirm`](crate::Guard::confirm) does.
+    ///
+    /// # Errors
+    ///
+    /// As [`Guard::confirm`](crate::Guard::confirm).
+    pub fn confirm(&self) -> Result<(), ClientError> {
+        self.session.background_runtime().block_on(self.guard.confirm())
+    }
+
     /// Waits until the lock is lost, but at most for `within`. Returns the reason for the loss;
     /// `None` if the lock is still held. [`Guard::lost`](crate::Guard::lost) describes which losses
     /// are detected.

@@ -144,6 +144,22 @@ impl Claim {
         }
     }
 
+    /// Asks the service whether the key of the claim still exists.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError::Lost`] if the session has ended or the key was deleted,
+    /// [`ClientError::Unavailable`] if no member responds within ten seconds, and
+    /// [`ClientError::Rejected`].
+    pub(crate) async fn confirm(&self) -> Result<(), ClientError> {
+        self.session.check_alive()?;
+        let view = self.read_own_key().await?;
+        if view.own_create_revision != Some(self.fence) {
+            return Err(self.session.query_key_deletion_reason().await.into());
+        }
+        self.session.check_alive()
+    }
+
     async fn key_lost(&self) -> LossReason {
         let channel = self.session.channel();
         let mut backoff = Backoff::default();

@@ -70,11 +70,22 @@ impl Guard {
         self.claim.set_value(value.into()).await
     }
 
+    /// Asks the service whether the session still holds the lock. Dropping the future has no
+    /// effect. Use this before work that begins long after the lock was acquired.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError::Lost`] if the lock is lost, [`ClientError::Unavailable`] if no member
+    /// responds within ten seconds, and [`ClientError::Rejected`] if the service rejects the read.
+    pub async fn confirm(&self) -> Result<(), ClientError> {
+        self.claim.confirm().await
+    }
+
     /// Waits until the lock is lost and returns the reason. Dropping the future has no effect.
     ///
     /// The lock is lost when the session ends. It is also lost if another client deletes the key of
     /// the lock, or if the user loses the right to read this key. Apart from this method, only
-    /// [`Guard::set_value`] detects the deletion of the key.
+    /// [`Guard::set_value`] and [`Guard::confirm`] detect the deletion of the key.
     pub async fn lost(&self) -> LossReason {
         self.claim.lost().await
     }

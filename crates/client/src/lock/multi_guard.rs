@@ -35,8 +35,9 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// As [`Session::lock`], and [`ClientError::WouldDeadlock`]. After an error, the session
-    /// releases all acquired locks in the background.
+    /// As [`Session::lock`], and [`ClientError::WouldDeadlock`]. Also [`ClientError::Lost`] if a
+    /// lock is lost while the session waits for a later one. After an error, the session releases
+    /// all acquired locks in the background.
     pub async fn lock_all(
         &self,
         names: impl IntoIterator<Item: AsRef<str>>,
@@ -46,6 +47,12 @@ impl Session {
             let held: Vec<&Guard> = locks.iter().map(|(_, guard)| guard).collect();
             let guard = self.lock_detecting_deadlock(&name, &held).await?;
             locks.push((name, guard));
+        }
+        // Another client may have deleted the key of a lock during the wait for a later lock.
+        if let [earlier @ .., _] = &locks[..] {
+            for (_, guard) in earlier {
+                guard.confirm().await?;
+            }
         }
         Ok(MultiGuard { session: self.clone(), locks })
     }

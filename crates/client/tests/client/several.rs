@@ -60,6 +60,21 @@ async fn locks_are_held_all_or_none() {
     assert_eq!(none.names().count(), 0);
 }
 
+/// The key of an earlier lock is deleted while the session waits for a later lock.
+#[tokio::test]
+async fn earlier_lock_that_was_lost_meanwhile_is_noticed() {
+    let (service, [one, other]) = Service::with_sessions().await;
+    let held = other.lock("b").await.expect("the lock");
+    let waits = spawn_with(&one, |one| async move { one.lock_all(["a", "b"]).await });
+    service.wait_for_keys(3).await;
+    // Deletes all keys of the range `a/`.
+    service.post("/v3/kv/deleterange", r#"{"key":"YS8=","range_end":"YTA="}"#).await;
+    held.release().await.expect("released");
+    let lost = joined(waits).await.expect_err("the first lock is lost");
+    assert_eq!(lost, ClientError::Lost(LossReason::KeyDeleted));
+    service.wait_for_keys(0).await;
+}
+
 #[tokio::test]
 async fn lost_session_or_key_ends_several_locks() {
     let (service, [session]) = Service::with_sessions_of(RENEWED_TTL).await;

@@ -140,5 +140,11 @@ async fn acquire(
         let Some(guard) = guard else { return Ok(None) };
         guards.push(guard);
     }
+    // Another client may have deleted the key of a lock while this client waited for a later lock.
+    if let [earlier @ .., _] = &guards[..] {
+        for guard in earlier {
+            guard.confirm().await?;
+        }
+    }
     Ok(Some(HeldClaims::Locks { session, guards }))
 }
