@@ -249,6 +249,24 @@ fn command_has_ended_when_a_stopped_wrapper_loses_the_lease() {
     assert_eq!(ended(wrapper).0, 121);
 }
 
+#[test]
+fn command_that_ended_before_a_stopped_wrapper_lost_the_lease_keeps_its_status() {
+    let service = Service::start();
+    // The command runs while this file exists.
+    let goes_on = tempfile::NamedTempFile::new().expect("a file");
+    let path = goes_on.path().display().to_string();
+    let script = format!("echo $$; while [ -e {path} ]; do sleep 0.02; done; exit 7");
+    let (wrapper, id) = service.running("lock --ttl 8s a", &script);
+    let wrappers = wrapper.id().to_string();
+    assert!(signal("-STOP", &wrappers));
+    drop(goes_on);
+    until(|| !lives(&id));
+    assert_eq!(service.leases(), 1, "the control: the lease has not ended yet");
+    until(|| service.leases() == 0);
+    assert!(signal("-CONT", &wrappers));
+    assert_eq!(ended(wrapper), (7, String::new()));
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn command_does_not_outlive_a_killed_wrapper() {
@@ -289,6 +307,20 @@ fn observer_sees_the_leader_and_its_absence() {
     assert_eq!(observed.next().expect("a line")["leader"], Value::Null);
     assert!(signal("-INT", &observer.id().to_string()));
     assert_eq!(observer.wait().expect("an end").code(), Some(0));
+}
+
+#[test]
+fn observer_ends_after_its_reader() {
+    let service = Service::start();
+    let observer = Command::new(env!("CARGO_BIN_EXE_tenure"))
+        .args(["elect", "--observe", "boss", "--endpoints", &service.member.address])
+        .stdout(Stdio::piped())
+        .spawn();
+    let mut observer = Killed(observer.expect("the command starts"));
+    // Closes the pipe after the first line, as `| head -1` does.
+    assert!(observer.first_line().contains(r#""leader":null"#));
+    let (_leader, _) = service.running("elect boss", "echo up; exec sleep 600");
+    assert_eq!(observer.wait_with_output().status.code(), Some(0));
 }
 
 #[test]
@@ -345,6 +377,7 @@ fn invalid_options_of_lock_are_rejected_with_the_remedy() {
         ("elect a", "<COMMAND>"),
         ("lock --ttl 500ms a -- true", "'500ms' for '--ttl <TIME>': expected at least 1s"),
         ("lock --ttl 4s --grace 3s a -- true", "'3s' for --grace: expected at most 2s, half of"),
+        ("lock --ttl 1s --grace 500ms a -- true", "'500ms' for --grace: expected at most 450ms"),
         ("lock --try --timeout 1s a -- true", "'--try' cannot be used with '--timeout"),
         (
             "lock --endpoints ftp://foo a -- true",

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use crate::hold::{Service, closed, ended, post_as_root, signal, until};
 use crate::killed::Killed;
-use crate::shell::{assert_fails_with, tenure};
+use crate::shell::{assert_fails_with, tenure, text};
 
 /// Deletes all keys below `a/`, so that the leader of election `a` loses its leadership.
 fn delete_claims(service: &Service) {
@@ -143,6 +143,23 @@ fn leader_ends_its_command_for_a_preferred_candidate() {
     assert_eq!(ended(leader).0, 121);
     assert_eq!(ended(waits).0, 0);
     assert_eq!(read(&events), "ended\nleads\n");
+}
+
+#[test]
+fn transfer_to_the_leader_states_that_it_leads() {
+    let service = Service::start();
+    let line = format!("elect --transfer-to y a --endpoints {}", service.member.address);
+    // A leader without an identity hands over to no candidate.
+    let (first, _) = service.running("elect a", "echo up; exec sleep 600");
+    let second = service.wrapper("elect --identity y a", "echo up; exec sleep 600").spawn();
+    let mut second = Killed(second.expect("it starts"));
+    until(|| service.asking_for_a() == 2);
+    assert_eq!(text(&line, 0), "y is to lead a next\n");
+    assert!(signal("-TERM", &first.id().to_string()));
+    assert_eq!(ended(first).0, 143);
+    assert_eq!(second.first_line(), "up");
+    assert_eq!(text(&line, 0), "y leads a, and stays the leader\n");
+    assert!(second.try_wait().expect("a child").is_none(), "it still leads");
 }
 
 #[test]

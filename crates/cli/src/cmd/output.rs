@@ -62,7 +62,8 @@ impl Format {
 /// terminal, lines that report a failure are red, unless `NO_COLOR` is set.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
     let text = if line_width() < MAX_WIDTH { wrap_lines(text) } else { text.to_owned() };
-    if is_coloured() { write_stdout(&colour_failures(&text)) } else { write_stdout(&text) }
+    let text = if is_coloured() { colour_failures(&text) } else { text };
+    write_stdout(&text).map(drop)
 }
 
 pub(crate) fn is_coloured() -> bool {
@@ -74,6 +75,12 @@ pub(crate) fn is_coloured() -> bool {
 /// input of another program. Replaces `tenure` in commands by the name of this program, as the
 /// function `print` does.
 pub(crate) fn print_unwrapped(text: &str) -> Result<(), Failure> {
+    write_stdout(text).map(drop)
+}
+
+/// Prints a part of an output without end, as [`print_unwrapped`] does. Returns false if the reader
+/// has closed the pipe, as with `| head`. The command should then end.
+pub(crate) fn print_to_reader(text: &str) -> Result<bool, Failure> {
     write_stdout(text)
 }
 
@@ -88,17 +95,17 @@ fn colour_failures(text: &str) -> String {
 
 /// Writes text to standard output, with the name of this program instead of `tenure` in commands.
 /// If the output of this thread is captured, appends the text to the captured output instead.
-/// Ignores a closed pipe, as with `| head`.
-fn write_stdout(text: &str) -> Result<(), Failure> {
+/// Returns false if the reader has closed the pipe, as with `| head`.
+fn write_stdout(text: &str) -> Result<bool, Failure> {
     let text = replace_program_name(text);
     if capture::append_captured_stdout(&text) {
-        return Ok(());
+        return Ok(true);
     }
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
         Err(error) => Err(Failure::environment(format!("cannot print: {error}"))),
-        Ok(()) => Ok(()),
+        Ok(()) => Ok(true),
     }
 }
 
@@ -120,7 +127,7 @@ pub(crate) fn print_json_text(text: &str) -> Result<(), Failure> {
     // Escapes each line separately, to keep the line feeds between JSON elements. JSON strings
     // contain no line feeds.
     let lines = text.lines().map(|line| escape_invisible_in_json(line) + "\n");
-    write_stdout(&lines.collect::<String>())
+    write_stdout(&lines.collect::<String>()).map(drop)
 }
 
 pub(crate) fn json_name(value: &impl Serialize) -> String {

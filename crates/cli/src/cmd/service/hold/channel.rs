@@ -37,7 +37,8 @@ pub(super) enum GuardianReport {
     Ended {
         /// Exit status of the command, as `wait` returns it.
         status: i32,
-        /// True if the guardian ended the command because the lock would have expired soon.
+        /// True if the guardian ended the command, because the lock would have expired soon or was
+        /// lost. Also true if the lock had expired when the guardian noticed the end.
         is_expired: bool,
     },
 }

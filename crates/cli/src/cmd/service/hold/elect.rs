@@ -18,12 +18,15 @@ use super::run::{
 };
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::machine;
-use crate::cmd::output::{print, print_unwrapped};
+use crate::cmd::output::{print, print_to_reader};
 use crate::cmd::service::client_description::ClientDescription;
 use crate::cmd::service::endpoint::request_failure;
 
 /// Interval at which an observer checks whether the service responds.
 const OUTAGE_CHECK_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Time limit of the read that shows whether the candidate of `--transfer-to` leads already.
+const LEADER_READ_TIMEOUT: Duration = Duration::from_secs(2);
 
 const EXAMPLES: &str = "\
 Examples:
@@ -79,7 +82,8 @@ pub(crate) struct Options {
     /// Priority of this candidate [default: 0]
     #[arg(long, value_name = "N", requires = "identity", allow_negative_numbers = true)]
     priority: Option<i32>,
-    /// Make the waiting candidate with this --identity the next leader, and exit
+    /// Make the waiting candidate with this --identity the next leader, and exit. If this candidate
+    /// leads already, it stays the leader
     #[arg(long, value_name = "IDENTITY", value_parser = NonEmptyStringValueParser::new())]
     #[arg(conflicts_with_all = ["command", "timeout", "value", "grace", "ttl", "observe"])]
     #[arg(conflicts_with_all = ["identity", "on_lost"])]
@@ -144,7 +148,17 @@ async fn transfer(options: &Options, identity: &str) -> Result<(), Failure> {
     let client = options.service.connect_client().await?;
     let requested = client.request_transfer(&options.name, identity).await;
     let candidate = requested.map_err(request_failure)?;
-    print(&format!("{} is to lead {} next\n", escape_invisible(&candidate.identity), options.name))
+    // The request is in force, even if this read fails.
+    let mut observer = client.election_observer(&options.name);
+    let state = tokio::time::timeout(LEADER_READ_TIMEOUT, observer.next_state()).await;
+    let leads = matches!(
+        state, Ok(Ok(ElectionState::Leader { key, .. })) if key == candidate.key
+    );
+    let (identity, name) = (escape_invisible(&candidate.identity), &options.name);
+    print(&match leads {
+        true => format!("{identity} leads {name}, and stays the leader\n"),
+        false => format!("{identity} is to lead {name} next\n"),
+    })
 }
 
 /// A line of output that names the leader. Scripts depend on the JSON keys.
@@ -197,7 +211,9 @@ async fn observe(options: &Options) -> Result<(), Failure> {
                 }
             };
             let line = serde_json::to_string(&line).map_err(Failure::environment)?;
-            print_unwrapped(&format!("{}\n", escape_invisible_in_json(&line)))?;
+            if !print_to_reader(&format!("{}\n", escape_invisible_in_json(&line)))? {
+                return Ok(());
+            }
         }
     };
     tokio::select! {

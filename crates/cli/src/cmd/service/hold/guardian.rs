@@ -126,7 +126,7 @@ struct Guardian {
     deadline: Duration,
     margin: Duration,
     grace: Duration,
-    /// True if the guardian ends the processes because the lock would expire soon.
+    /// True if the guardian ends the processes because the lock would expire soon or is lost.
     is_expired: bool,
     /// Time at which the command or its descendants last received one of [`ENDING_SIGNALS`]. `None`
     /// if they received none.
@@ -232,7 +232,10 @@ impl Guardian {
                     self.record_signal(signal);
                 }
             }
-            Some(GuardianOrder::Kill) => return true,
+            Some(GuardianOrder::Kill) => {
+                self.is_expired = true;
+                return true;
+            }
             None => {}
         }
         false
@@ -375,7 +378,9 @@ impl Guardian {
 
     async fn report_end(&mut self) {
         let status = self.status.map_or(0, WaitStatus::as_raw);
-        self.report(&GuardianReport::Ended { status, is_expired: self.is_expired }).await;
+        // This process may have been stopped, and the command may have run after the deadline.
+        let is_expired = self.is_expired || boot_clock::now() >= self.deadline;
+        self.report(&GuardianReport::Ended { status, is_expired }).await;
     }
 
     async fn report(&mut self, report: &GuardianReport) {

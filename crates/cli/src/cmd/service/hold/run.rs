@@ -59,12 +59,15 @@ impl SessionOptions {
     /// Returns the time between SIGTERM and SIGKILL. Fails if the option gives a time that is too
     /// long.
     pub(super) fn grace(&self) -> Result<Duration, Failure> {
-        let (grace, longest) = (self.grace.unwrap_or(self.ttl / 5), self.ttl / 2);
+        // A renewal is sent after a third of the lease. With a lease below two seconds, the margin
+        // exceeds a twentieth of the lease, so `grace` must be below half of the lease.
+        let longest = (self.ttl / 2).min((self.ttl * 11 / 20).saturating_sub(self.margin()));
+        let grace = self.grace.unwrap_or(self.ttl / 5);
         if grace > longest {
             let [grace, longest] = [grace, longest].map(duration::format);
             return Err(Failure::usage(format!(
-                "invalid value '{grace}' for --grace: expected at most {longest}, half of --ttl, \
-                 so that there is time to renew the lease"
+                "invalid value '{grace}' for --grace: expected at most {longest}, half of --ttl or \
+                 less, so that there is time to renew the lease"
             )));
         }
         Ok(grace)

@@ -82,8 +82,9 @@ impl Supervisor<'_> {
             let order = tokio::select! {
                 biased;
                 reason = &mut lost => {
+                    let is_deadline = reason == LossReason::NotRenewed;
                     let reason = broken.unwrap_or_else(|| self.describe_loss(reason));
-                    return Ok(self.kill(guarded, reason).await);
+                    return Ok(self.kill(guarded, reason, is_deadline).await);
                 }
                 event = guarded.next() => {
                     if let Some(end) = self.handle(&mut guarded, event, broken.as_deref()).await {
@@ -99,7 +100,7 @@ impl Supervisor<'_> {
                 () = timer.sleep_until(latest) => {
                     let reason =
                         broken.unwrap_or_else(|| self.describe_loss(LossReason::NotRenewed));
-                    return Ok(self.kill(guarded, reason).await);
+                    return Ok(self.kill(guarded, reason, true).await);
                 }
                 reason = requests.next_break_reason_or(&mut preferred), if broken.is_none() => {
                     broken = Some(self.lost_because(&reason));
@@ -179,23 +180,34 @@ impl Supervisor<'_> {
     /// Orders the guardian, which is the parent process of the command, to kill the process tree.
     /// If the guardian does not kill the tree in time, kills the tree directly. The command gets no
     /// time to end by itself, because the lock may be granted to another client at any moment.
-    async fn kill(&self, mut guarded: GuardedCommand, reason: String) -> CommandOutcome {
+    ///
+    /// If `is_deadline` is true, the lock is lost because its deadline has passed or comes near.
+    /// The command may then have ended by itself in time, while this process was stopped. Its
+    /// status is then the result.
+    async fn kill(
+        &self,
+        mut guarded: GuardedCommand,
+        reason: String,
+        is_deadline: bool,
+    ) -> CommandOutcome {
         let ended = async {
             guarded.send_order(GuardianOrder::Kill).await;
             loop {
                 match guarded.next().await {
-                    GuardianEvent::Report(GuardianReport::Ended { .. }) => {
+                    GuardianEvent::Report(GuardianReport::Ended { status, is_expired }) => {
                         guarded.wait_briefly_for_guardian().await;
-                        return true;
+                        let own = is_deadline && !is_expired;
+                        return Some(own.then(|| ExitStatus::from_raw(status)));
                     }
                     GuardianEvent::Report(_) => {}
-                    GuardianEvent::GuardianEnded(_) => return false,
+                    GuardianEvent::GuardianEnded(_) => return None,
                 }
             }
         };
         let limit = self.timing.margin / 4;
         match tokio::time::timeout(limit, ended).await {
-            Ok(true) => CommandOutcome::Killed(reason),
+            Ok(Some(Some(status))) => CommandOutcome::Done(status),
+            Ok(Some(None)) => CommandOutcome::Killed(reason),
             _ => self.kill_tree(&mut guarded, reason).await,
         }
     }
