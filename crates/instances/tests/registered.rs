@@ -3,6 +3,7 @@
 use tenure_algorithms::catalogue::Parameters;
 use tenure_algorithms::channel::FifoChannel;
 use tenure_algorithms::election::Bully;
+use tenure_algorithms::mutex::Central;
 use tenure_core::Property;
 use tenure_daemon::AlgorithmConfig;
 use tenure_instances::{catalogue, service_protocol};
@@ -23,14 +24,14 @@ fn promises(mutex: &str, named: bool) -> Result<Vec<Property>, String> {
 
 #[test]
 fn leader_of_a_registered_election_grants_one_lock_or_many() {
-    catalogue![FifoChannel<Bully>].install();
+    catalogue![FifoChannel<Bully>, FifoChannel<Central>].install();
     let single = promises("coordinated:fifo:bully", false).expect("a protocol");
     assert!(single.contains(&Property::MutualExclusion), "{single:?}");
     // No monitor checks named locks, so their card has only the properties of the election.
     let named = promises("coordinated:fifo:bully", true).expect("a protocol");
     assert!(!named.contains(&Property::MutualExclusion), "{named:?}");
     assert!(!named.is_empty());
-    for not_an_election in ["coordinated:central", "fifo:bully", "coordinated:fifo:buly"] {
+    for not_an_election in ["coordinated:fifo:central", "fifo:central", "coordinated:fifo:buly"] {
         let error = promises(not_an_election, true).expect_err(not_an_election);
         assert!(error.contains("unknown algorithm"), "{error}");
     }
