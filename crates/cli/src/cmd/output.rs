@@ -80,6 +80,7 @@ pub(crate) fn print_unwrapped(text: &str) -> Result<(), Failure> {
 
 /// Prints a part of an output without end, as [`print_unwrapped`] does. Returns false if the reader
 /// has closed the pipe, as with `| head`. The command should then end.
+#[cfg(feature = "service")]
 pub(crate) fn print_to_reader(text: &str) -> Result<bool, Failure> {
     write_stdout(text)
 }
