@@ -13,6 +13,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::hold::{Service, ended, lines, signal, until};
 use crate::killed::Killed;
 use crate::process_state::state_of;
+use crate::shell::assert_fails_with;
 use crate::skipped::report_skip;
 
 /// Returns the IDs of the processes whose environment contains this assignment. Looks several
@@ -475,6 +476,29 @@ fn processes_of_another_user_keep_the_lock_held() {
     assert_eq!(wrapper.wait().expect("an end").code(), Some(121));
     assert_eq!(marked.service.leases(), 1, "it is left to expire");
     kill_sleeping(&marked);
+}
+
+#[test]
+fn lock_is_released_if_the_guardian_cannot_start_the_command() {
+    // A user without other processes. The user may have two: the wrapper and the guardian.
+    let limited = [
+        ["--reuid", "54321"],
+        ["--regid", "54321"],
+        ["--clear-groups", "prlimit"],
+        ["--nproc=2", env!("CARGO_BIN_EXE_tenure")],
+    ];
+    let run = |arguments: &[&str]| {
+        Command::new("setpriv").args(limited.as_flattened()).args(arguments).output()
+    };
+    if !run(&["--version"]).is_ok_and(|it| it.status.success()) {
+        report_skip("root, setpriv, prlimit, and a build that every user may run");
+        return;
+    }
+    let service = Service::start();
+    let at = &service.member.address;
+    let ended = run(&["lock", "a", "--endpoints", at, "--", "true"]).expect("it starts");
+    assert_fails_with(&ended, 4, "cannot start a process: ");
+    assert_eq!(service.leases(), 0, "the session was closed");
 }
 
 pub(crate) fn is_sleeping(id: &str) -> bool {

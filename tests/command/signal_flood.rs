@@ -1,5 +1,5 @@
 //! Tests that the guardian of `tenure lock` ends the command in time, however many signals it must
-//! pass on.
+//! pass on, and that it starts no command after the deadline.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, IoSlice, Write};
@@ -7,6 +7,7 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -25,6 +26,48 @@ fn send_input(socket: &UnixStream, input: &File) {
     assert!(control.push(SendAncillaryMessage::ScmRights(&descriptors)));
     let data = [IoSlice::new(b"\n")];
     sendmsg(socket, &data, &mut control, SendFlags::empty()).expect("it is sent");
+}
+
+/// Starts a guardian of the command `touch FILE`. The guardian has this deadline, and receives one
+/// order. Returns its first report.
+fn first_report(deadline: Duration, order: &str, file: &Path) -> String {
+    let reserved = Duration::from_millis(200).as_nanos().to_string();
+    let (mut socket, theirs) = UnixStream::pair().expect("sockets");
+    let mut guardian = Command::new(env!("CARGO_BIN_EXE_tenure"))
+        .args(["guardian", "--deadline", &deadline.as_nanos().to_string()])
+        .args(["--margin", &reserved, "--grace", &reserved, "--", "touch"])
+        .arg(file)
+        .stdin(OwnedFd::from(theirs))
+        .stdout(Stdio::null())
+        .process_group(0)
+        .spawn()
+        .expect("the command starts");
+    send_input(&socket, &File::open("/dev/null").expect("a file"));
+    writeln!(socket, "{order}").expect("it is sent");
+    socket.set_read_timeout(Some(LONG)).expect("a socket");
+    let mut report = String::new();
+    BufReader::new(&socket).read_line(&mut report).expect("a report");
+    assert!(guardian.wait().expect("an end").success());
+    report
+}
+
+#[test]
+fn command_is_not_started_after_the_deadline() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("started");
+    let now = Duration::try_from(clock_gettime(ClockId::Boottime)).expect("a time");
+    let later = now + LONG;
+    let renewal =
+        |until: Duration| format!("{{\"Deadline\":{{\"secs\":{},\"nanos\":0}}}}", until.as_secs());
+    for (deadline, order) in
+        [(now, renewal(now)), (later, renewal(now)), (later, "\"Kill\"".to_owned())]
+    {
+        assert_eq!(first_report(deadline, &order, &file), "\"NotStarted\"\n", "{order}");
+        assert!(!file.exists(), "{order}");
+    }
+    // The control: the lease was renewed before the command was started.
+    let report = first_report(now, &renewal(later), &file);
+    assert!(report.contains("\"status\":0") && file.exists(), "{report}");
 }
 
 #[test]

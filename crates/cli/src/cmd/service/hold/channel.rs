@@ -34,6 +34,10 @@ pub(super) enum GuardianReport {
     Survivors(String),
     /// The guardian cannot kill these processes, and keeps trying.
     Stuck(String),
+    /// The guardian did not start the command, because the lock is lost or would expire soon.
+    NotStarted,
+    /// The guardian could not start the command. The text is the error of the operating system.
+    CannotStart(String),
     Ended {
         /// Exit status of the command, as `wait` returns it.
         status: i32,
@@ -107,6 +111,8 @@ mod tests {
         for report in [
             GuardianReport::Survivors("a b (process 3)".to_owned()),
             GuardianReport::Stuck("x\ny".to_owned()),
+            GuardianReport::NotStarted,
+            GuardianReport::CannotStart("no process".to_owned()),
             GuardianReport::Ended { status: 256, is_expired: false },
             GuardianReport::Ended { status: 9, is_expired: true },
         ] {

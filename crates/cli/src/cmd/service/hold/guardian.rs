@@ -76,9 +76,10 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
         .map_err(|error| Failure::environment(format!("the wrapper has ended: {error}")))?;
     let runtime = machine::current_thread_runtime()?;
     runtime.block_on(async {
-        let mut guardian = Guardian::start(options, socket, input.into())
-            .map_err(Failure::cannot("start a process"))?;
-        guardian.run().await;
+        let started = Guardian::start(options, socket, input.into()).await;
+        if let Some(mut guardian) = started.map_err(Failure::cannot("start a process"))? {
+            guardian.run().await;
+        }
         Ok(Status::Success)
     })
 }
@@ -135,9 +136,16 @@ struct Guardian {
 }
 
 impl Guardian {
-    fn start(options: &Options, socket: StdStream, input: Stdio) -> io::Result<Guardian> {
+    /// Starts the command. If the lock is lost or would expire soon, reports this to the wrapper
+    /// instead, and returns `None`.
+    async fn start(
+        options: &Options,
+        socket: StdStream,
+        input: Stdio,
+    ) -> io::Result<Option<Guardian>> {
         socket.set_nonblocking(true)?;
-        let (orders, reports) = UnixStream::from_std(socket)?.into_split();
+        let (orders, mut reports) = UnixStream::from_std(socket)?.into_split();
+        let mut orders = BufReader::new(orders).lines();
         // Catches signals. systemd and other programs send a signal to all processes of a service,
         // but the guardian must continue. The wrapper orders the guardian to pass the signal on to
         // the command.
@@ -145,15 +153,26 @@ impl Guardian {
         let children = unix::signal(SignalKind::child())?;
         // After the start of the command no step may fail.
         let timer = Timer::new()?;
+        let Some(deadline) = deadline_at_start(&mut orders, options).await else {
+            send(&mut reports, &GuardianReport::NotStarted).await;
+            return Ok(None);
+        };
         let mut starting = this_program()?;
         let child = starting
             .args(["exec-under", "--parent", &std::process::id().to_string(), "--"])
             .args(&options.command)
             .stdin(input)
             .process_group(options.group.unwrap_or(0))
-            .spawn()?;
-        Ok(Guardian {
-            orders: BufReader::new(orders).lines(),
+            .spawn();
+        let child = match child {
+            Ok(child) => child,
+            Err(error) => {
+                send(&mut reports, &GuardianReport::CannotStart(error.to_string())).await;
+                return Ok(None);
+            }
+        };
+        Ok(Some(Guardian {
+            orders,
             reports,
             children,
             signals,
@@ -163,13 +182,13 @@ impl Guardian {
             status: None,
             stage: Stage::Running,
             stage_ends: None,
-            deadline: Duration::from_nanos(options.deadline),
+            deadline,
             margin: Duration::from_nanos(options.margin),
             grace: Duration::from_nanos(options.grace),
             is_expired: false,
             interrupted: None,
             is_wrapper_gone: false,
-        })
+        }))
     }
 
     /// Runs until the command and all its descendants have ended, and reports this to the wrapper.
@@ -384,7 +403,28 @@ impl Guardian {
     }
 
     async fn report(&mut self, report: &GuardianReport) {
-        // Ignores an error, because a wrapper that has ended needs no report.
-        let _ = self.reports.write_all(channel::encode_line(report).as_bytes()).await;
+        send(&mut self.reports, report).await;
     }
+}
+
+async fn send(reports: &mut OwnedWriteHalf, report: &GuardianReport) {
+    // Ignores an error, because a wrapper that has ended needs no report.
+    let _ = reports.write_all(channel::encode_line(report).as_bytes()).await;
+}
+
+/// Waits for the first order of the wrapper, which is the present deadline of the lock: it may have
+/// been renewed or lost since the wrapper started this process. Returns `None` if the lock is lost,
+/// if too little time is left to run a command, or if the wrapper has ended.
+async fn deadline_at_start(
+    orders: &mut Lines<BufReader<OwnedReadHalf>>,
+    options: &Options,
+) -> Option<Duration> {
+    let order = orders.next_line().await.ok().flatten()?;
+    let deadline = match channel::decode_line(&order) {
+        Some(GuardianOrder::Kill) => return None,
+        Some(GuardianOrder::Deadline(present)) => present,
+        _ => Duration::from_nanos(options.deadline),
+    };
+    let reserved = Duration::from_nanos(options.margin) + Duration::from_nanos(options.grace);
+    (boot_clock::now() + reserved < deadline).then_some(deadline)
 }

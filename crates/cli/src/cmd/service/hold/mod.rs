@@ -34,7 +34,7 @@ use crate::cmd::program;
 /// Exit statuses that `lock` and `elect` themselves return in place of the command's exit status.
 /// They differ from the statuses of shells, `env`, `timeout` and most programs.
 pub(super) mod status {
-    /// The lock was not acquired, so the command was not started.
+    /// The lock was not acquired, or it was lost at once, so the command was not started.
     pub(crate) const NOT_ACQUIRED: u8 = 120;
     /// The lock was lost, another client broke it, another candidate must lead, or the guardian
     /// failed. So the command was ended, but some of its processes may still exist.

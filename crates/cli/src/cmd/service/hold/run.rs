@@ -160,6 +160,10 @@ where
             release(held, &mut signals).await;
             (shell_exit_code(status), None)
         }
+        CommandOutcome::NotStarted(reason) => {
+            print_error(&format!("{reason}; the command was not started"));
+            (status::NOT_ACQUIRED, None)
+        }
         CommandOutcome::Killed(reason) => {
             print_error(&format!("{reason}; the command was ended"));
             (status::LOST, Some(reason))

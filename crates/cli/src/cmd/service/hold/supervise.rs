@@ -31,6 +31,8 @@ use crate::cmd::failure::Failure;
 
 #[derive(Debug)]
 pub(super) enum CommandOutcome {
+    /// The lock was lost before the command was started, for the reason given.
+    NotStarted(String),
     /// The command ended by itself, with all its descendants.
     Done(ExitStatus),
     /// The command was killed with all its descendants, for the reason given.
@@ -66,7 +68,7 @@ impl Supervisor<'_> {
         let held = self.held;
         let mut deadlines = held.deadlines();
         let Some(deadline) = held.deadline() else {
-            return Ok(CommandOutcome::Killed(self.describe_loss(held.lost().await)));
+            return Ok(CommandOutcome::NotStarted(self.describe_loss(held.lost().await)));
         };
         let cannot = Failure::cannot("start a process");
         let timer = Timer::new().map_err(&cannot)?;
@@ -87,7 +89,7 @@ impl Supervisor<'_> {
                     return Ok(self.kill(guarded, reason, is_deadline).await);
                 }
                 event = guarded.next() => {
-                    if let Some(end) = self.handle(&mut guarded, event, broken.as_deref()).await {
+                    if let Some(end) = self.handle(&mut guarded, event, broken.as_deref()).await? {
                         return Ok(end);
                     }
                     continue;
@@ -139,20 +141,36 @@ impl Supervisor<'_> {
 
     /// Handles an event of the command. `broken` is the reason that another client gave for
     /// breaking the lock, if any. Returns how the command ended; `None` if it still runs.
+    ///
+    /// # Errors
+    ///
+    /// The command could not be started.
     async fn handle(
         &self,
         guarded: &mut GuardedCommand,
         event: GuardianEvent,
         broken: Option<&str>,
-    ) -> Option<CommandOutcome> {
-        if let GuardianEvent::Report(GuardianReport::Ended { .. }) = event {
+    ) -> Result<Option<CommandOutcome>, Failure> {
+        if let GuardianEvent::Report(
+            GuardianReport::Ended { .. }
+            | GuardianReport::NotStarted
+            | GuardianReport::CannotStart(_),
+        ) = event
+        {
             // Waits until the guardian has ended as well, so that it does not outlive this process.
             guarded.wait_briefly_for_guardian().await;
         }
-        match event {
+        let not_renewed = || self.describe_loss(LossReason::NotRenewed);
+        let loss = || broken.map_or_else(not_renewed, str::to_owned);
+        Ok(match event {
+            GuardianEvent::Report(GuardianReport::NotStarted) => {
+                Some(CommandOutcome::NotStarted(loss()))
+            }
+            GuardianEvent::Report(GuardianReport::CannotStart(error)) => {
+                return Err(Failure::cannot("start a process")(error));
+            }
             GuardianEvent::Report(GuardianReport::Ended { is_expired: true, .. }) => {
-                let not_renewed = || self.describe_loss(LossReason::NotRenewed);
-                Some(CommandOutcome::Killed(broken.map_or_else(not_renewed, str::to_owned)))
+                Some(CommandOutcome::Killed(loss()))
             }
             GuardianEvent::Report(GuardianReport::Ended { status, .. }) => {
                 Some(CommandOutcome::Done(ExitStatus::from_raw(status)))
@@ -174,7 +192,7 @@ impl Supervisor<'_> {
                 let reason = format!("`{}`: the guardian process ended early ({how})", self.name);
                 Some(self.kill_tree(guarded, reason).await)
             }
-        }
+        })
     }
 
     /// Orders the guardian, which is the parent process of the command, to kill the process tree.
@@ -193,21 +211,30 @@ impl Supervisor<'_> {
         let ended = async {
             guarded.send_order(GuardianOrder::Kill).await;
             loop {
-                match guarded.next().await {
-                    GuardianEvent::Report(GuardianReport::Ended { status, is_expired }) => {
-                        guarded.wait_briefly_for_guardian().await;
-                        let own = is_deadline && !is_expired;
-                        return Some(own.then(|| ExitStatus::from_raw(status)));
+                let outcome = match guarded.next().await {
+                    GuardianEvent::Report(GuardianReport::Ended { status, is_expired: false })
+                        if is_deadline =>
+                    {
+                        CommandOutcome::Done(ExitStatus::from_raw(status))
                     }
-                    GuardianEvent::Report(_) => {}
+                    GuardianEvent::Report(GuardianReport::Ended { .. }) => {
+                        CommandOutcome::Killed(reason.clone())
+                    }
+                    GuardianEvent::Report(
+                        GuardianReport::NotStarted | GuardianReport::CannotStart(_),
+                    ) => CommandOutcome::NotStarted(reason.clone()),
+                    GuardianEvent::Report(
+                        GuardianReport::Survivors(_) | GuardianReport::Stuck(_),
+                    ) => continue,
                     GuardianEvent::GuardianEnded(_) => return None,
-                }
+                };
+                guarded.wait_briefly_for_guardian().await;
+                return Some(outcome);
             }
         };
         let limit = self.timing.margin / 4;
         match tokio::time::timeout(limit, ended).await {
-            Ok(Some(Some(status))) => CommandOutcome::Done(status),
-            Ok(Some(None)) => CommandOutcome::Killed(reason),
+            Ok(Some(outcome)) => outcome,
             _ => self.kill_tree(&mut guarded, reason).await,
         }
     }
