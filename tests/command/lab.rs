@@ -516,6 +516,10 @@ fn lab_ends_with_documented_statuses() {
         (&["simulate", "lamport", "--steer", "crash p1"], "such as '12 lose"),
         (&["simulate", "lamport", "--steer", "1 crash p9"], "'1 crash p9' is not possible"),
         (&["simulate", "lamport", "--steer", "999999 crash p1"], "comes too late"),
+        (
+            &["simulate", "drinking-philosophers", "-n", "3", "--steer", "0 thirst p1 9"],
+            "'0 thirst p1 9' is not possible",
+        ),
         (&["simulate", "lamport", "--steps", "3", "--runs", "2"], "a single run"),
     ] {
         let ran = tenure(arguments);

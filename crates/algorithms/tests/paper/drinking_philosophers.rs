@@ -9,7 +9,7 @@ use tenure_core::{ChannelOrder, Graph, ProcessSet};
 
 use crate::support::graphs::connected_graphs;
 use crate::support::{command_and_settle, p, processes_with, sessions};
-use tenure_trace::TestCluster;
+use tenure_trace::{ActionError, ScriptRunner, TestCluster};
 
 fn cluster(graph: Graph) -> TestCluster<DrinkingPhilosophers> {
     TestCluster::with_same_config(
@@ -55,6 +55,14 @@ fn neighbours_with_different_bottles_drink_together() {
     let mut all = drinking(&mut cluster);
     all.sort_unstable();
     assert_eq!(all, [1, 2, 3, 4, 5]);
+}
+
+#[test]
+fn process_outside_the_group_shares_no_bottle() {
+    let mut cluster = cluster(Graph::ring(3));
+    let unknown = cluster.perform(&"thirst p1 2,9".parse().expect("an action"));
+    assert_eq!(unknown, Err(ActionError::NoProcess { at: p(9), size: 3 }));
+    cluster.perform(&"thirst p1 2,3".parse().expect("an action")).expect("they are neighbours");
 }
 
 /// P1 and P2 both need the bottle that they share, and wait while P3 drinks. P2 became thirsty

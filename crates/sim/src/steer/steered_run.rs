@@ -113,6 +113,10 @@ impl<'a, P: RecordableProtocol> SteeredRun<'a, P> {
                 if let Some(peer) = asking.peer {
                     self.member(peer)?;
                 }
+                let size = self.world.run.settings.size;
+                if command.to_recorded().process_outside_group(size).is_some() {
+                    return None;
+                }
                 self.is_allowed(asking.at, command.to_mutex_and_election())?;
                 self.world.handle_command(asking.at, command);
             }

@@ -6,7 +6,7 @@ use crate::common::runs::{
 };
 use crate::common::{Permission, Rule};
 use tenure_algorithms::Variants;
-use tenure_algorithms::agreement::ChandyLamport;
+use tenure_algorithms::agreement::{ChandyLamport, DrinkingPhilosophers, drinking_philosophers};
 use tenure_algorithms::catalogue::SumTypeMember;
 use tenure_algorithms::election::{Bully, RaftElection, bully, raft};
 use tenure_algorithms::mutex::{RicartAgrawala, SuzukiKasami, ricart_agrawala};
@@ -372,4 +372,18 @@ fn refuses_command_with_peer_outside_the_group() {
     let mut session = simulation.interactive_run(TraceBuffer::default()).unwrap();
     assert!(session.intervene(&action("give p1→p9 1")).is_err());
     session.intervene(&action("give p1→p2 1")).unwrap();
+}
+
+/// A trace with such a command could not be read again.
+#[test]
+fn refuses_command_that_lists_a_process_outside_the_group() {
+    let config = drinking_philosophers::Config::with_graph(Graph::complete(3));
+    let simulation =
+        Simulation::<DrinkingPhilosophers>::for_algorithm(config, Settings::new(3)).unwrap();
+    let buffer = TraceBuffer::default();
+    let mut session = simulation.interactive_run(buffer.clone()).unwrap();
+    assert!(session.intervene(&action("thirst p1 2,9")).is_err());
+    session.intervene(&action("thirst p1 2,3")).unwrap();
+    let _ = session.stop().unwrap();
+    parsed(&text(&buffer));
 }

@@ -31,6 +31,40 @@ pub(crate) fn unknown_process_error(record: &Record, size: u32) -> Option<String
     Some(format!("there is no P{number} in a group of {size}"))
 }
 
+impl RecordedCommand {
+    /// Returns a process that the command names and that does not belong to a group of `size`
+    /// processes. Returns `None` if there is no such process. Does not check a command of
+    /// [`RecordedCommand::Other`].
+    pub fn process_outside_group(&self, size: u32) -> Option<ProcessId> {
+        let mut found = None;
+        in_command(self, &mut |process: ProcessId| {
+            if process.0 >= size {
+                found = Some(process);
+            }
+        });
+        found
+    }
+}
+
+fn in_command(command: &RecordedCommand, check: &mut impl FnMut(ProcessId)) {
+    match command {
+        RecordedCommand::Stream(stream::Command::Send { to, .. })
+        | RecordedCommand::Agreement(
+            agreement::Command::Snapshot(snapshot::Command::Give { to, .. })
+            | agreement::Command::Log(log::Command::Transfer { to, .. }),
+        ) => check(*to),
+        RecordedCommand::Agreement(agreement::Command::Log(log::Command::ChangeMembers {
+            voters,
+            learners,
+            ..
+        })) => voters.iter().chain(learners).for_each(check),
+        RecordedCommand::Agreement(agreement::Command::Drinking(drinking::Command::Thirst {
+            bottles,
+        })) => bottles.iter().for_each(check),
+        _ => {}
+    }
+}
+
 fn in_agreement(event: &agreement::Event, check: &mut impl FnMut(ProcessId)) {
     use agreement::Event::{
         Barrier, Broadcast, Consensus, Drinking, Forum, Membership, Renaming, Resources, Shares,
@@ -93,24 +127,10 @@ fn in_agreement(event: &agreement::Event, check: &mut impl FnMut(ProcessId)) {
 
 fn in_kind(kind: &RecordKind, check: &mut impl FnMut(ProcessId)) {
     match kind {
-        RecordKind::Command(RecordedCommand::Stream(stream::Command::Send { to, .. })) => {
-            check(*to)
-        }
+        RecordKind::Command(command) => in_command(command, check),
         RecordKind::Event(RecordedEvent::Stream(stream::Event::Received { from, .. })) => {
             check(*from)
         }
-        RecordKind::Command(RecordedCommand::Agreement(agreement::Command::Snapshot(
-            snapshot::Command::Give { to, .. },
-        ))) => check(*to),
-        RecordKind::Command(RecordedCommand::Agreement(agreement::Command::Log(
-            log::Command::Transfer { to, .. },
-        ))) => check(*to),
-        RecordKind::Command(RecordedCommand::Agreement(agreement::Command::Log(
-            log::Command::ChangeMembers { voters, learners, .. },
-        ))) => voters.iter().chain(learners).for_each(check),
-        RecordKind::Command(RecordedCommand::Agreement(agreement::Command::Drinking(
-            drinking::Command::Thirst { bottles },
-        ))) => bottles.iter().for_each(check),
         RecordKind::Event(RecordedEvent::Agreement(event)) => in_agreement(event, check),
         RecordKind::Event(event) => match event.election() {
             Some(election::Event::Elected { leader, term: Term { leader: winner, .. } }) => {

@@ -182,6 +182,9 @@ impl<P: Protocol<Command: ServiceCommand>> TestCluster<P> {
         let understood = P::Command::from_script_command(script_command);
         let command =
             understood.ok_or_else(|| ActionError::UnknownCommand(script_command.clone()))?;
+        if let Some(unknown) = command.to_recorded().process_outside_group(self.size()) {
+            self.exists(unknown)?;
+        }
         self.issue_command(script_command.at, command);
         Ok(())
     }

@@ -287,7 +287,17 @@ pub(crate) struct PrefixSteps(pub(crate) Vec<ScriptAction>);
 
 fn steps(text: &str) -> Result<PrefixSteps, String> {
     let spaced = text.replace(':', " ");
-    spaced.split(',').map(|step| step.trim().parse()).collect::<Result<_, _>>().map(PrefixSteps)
+    let mut steps: Vec<String> = Vec::new();
+    for part in spaced.split(',').map(str::trim) {
+        match steps.last_mut() {
+            // A step begins with a word. A number continues a list, as in `thirst p1 2,3`.
+            Some(step) if part.starts_with(|first: char| first.is_ascii_digit()) => {
+                step.push_str(&format!(",{part}"));
+            }
+            _ => steps.push(part.to_owned()),
+        }
+    }
+    steps.iter().map(|step| step.parse()).collect::<Result<_, _>>().map(PrefixSteps)
 }
 
 /// Time limit of a search; `None` for no limit.
@@ -503,6 +513,13 @@ mod tests {
         assert_eq!(plain.max_time, Some(TimeLimit(Some(Duration::from_mins(5)))));
         let endless = options("--max-time none").with_default_size_and_limits();
         assert_eq!(endless.max_time, Some(TimeLimit(None)));
+    }
+
+    #[test]
+    fn number_after_a_comma_continues_a_list() {
+        let PrefixSteps(actions) = steps("thirst:p1:2,3,quench:p1").unwrap();
+        let written: Vec<String> = actions.iter().map(ToString::to_string).collect();
+        assert_eq!(written, ["thirst p1 2,3", "quench p1"]);
     }
 
     #[test]
