@@ -74,6 +74,7 @@ fn assert_every_lock_counts(at_a_leader: bool) {
 }
 
 #[test]
+#[ignore = "long: 18 s"]
 fn every_lock_counts_to_a_hundred() {
     assert_every_lock_counts(false);
 }
@@ -84,6 +85,7 @@ fn every_lock_at_a_leader_counts_to_a_hundred() {
 }
 
 #[test]
+#[ignore = "long: 12 s"]
 fn every_election_provides_a_leader_for_a_lock() {
     let _slot = cluster_slot();
     for (election, promises) in listed("election") {

@@ -178,7 +178,7 @@ fn verified_trace_segments_are_deleted_during_a_run() {
     let _slot = cluster_slot();
     let temporary = tempfile::tempdir().unwrap();
     // A trace segment is full after some 200 entries of each process.
-    let line = "run --nodes 3 --mutex lamport --entries 1500 --trace-mib 1 --format json";
+    let line = "run --nodes 3 --mutex lamport --entries 800 --trace-mib 1 --format json";
     let mut run = Running::start_in(temporary.path(), line);
     eventually("a verified and deleted segment", || {
         let folder = fs::read_dir(temporary.path()).unwrap().flatten().next()?.path();
@@ -187,7 +187,7 @@ fn verified_trace_segments_are_deleted_during_a_run() {
     });
     let result = run.ended().expect(0).json();
     assert_no_lost_updates(&result);
-    assert_eq!((&result["entries"], &result["crashes"]), (&4_500.into(), &0.into()));
+    assert_eq!((&result["entries"], &result["crashes"]), (&2_400.into(), &0.into()));
     assert_eq!(fs::read_dir(temporary.path()).unwrap().count(), 0, "nothing stays");
 }
 
@@ -206,6 +206,7 @@ fn channel_tolerates_lost_and_duplicated_messages() {
 }
 
 #[test]
+#[ignore = "long: 21 s"]
 fn clusters_of_one_and_twenty_nodes_run() {
     let _slot = cluster_slot();
     run_without_lost_updates("--nodes 1 --no-faults --entries 20");

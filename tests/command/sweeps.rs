@@ -146,6 +146,7 @@ fn merge(files: &[PathBuf], options: &str) -> String {
 }
 
 #[test]
+#[ignore = "long: 6 s"]
 fn merged_shards_equal_one_run() {
     let folder = tempfile::tempdir().expect("a folder");
     let line = "compare mutex --only central,suzuki-kasami --sweep n=2,3 --runs 1024";

@@ -118,7 +118,7 @@ fn failover(seed: u64) -> ReplicationScenario {
 #[test]
 fn acknowledged_writes_survive_primary_crash() {
     let mut later = 0;
-    for seed in 1..=200 {
+    for seed in (1..=200).step_by(4) {
         let written = replicate_writes(&failover(seed)).unwrap();
         assert_eq!(written.served.len(), 2, "seed {seed}");
         assert_eq!(written.lost, [0; 0], "seed {seed}: {written:?}");
@@ -137,7 +137,7 @@ fn isolated(seed: u64) -> ReplicationScenario {
 
 #[test]
 fn deposed_primary_acknowledges_no_lost_write() {
-    for seed in 1..=200 {
+    for seed in (1..=200).step_by(4) {
         let written = replicate_writes(&isolated(seed)).unwrap();
         assert_eq!(written.lost, [0; 0], "seed {seed}: {written:?}");
         let by_the_second = |it: &&(ProcessId, Term, u64, u64)| it.0 == p(2);
@@ -151,13 +151,13 @@ fn deposed_primary_acknowledges_no_lost_write() {
 
 #[test]
 fn early_acknowledgement_loses_writes() {
-    let lost = (1..=200).filter(|seed| {
+    let lost = (1..=200).step_by(4).filter(|seed| {
         let mut writing = isolated(*seed);
         writing.variants = Variants::none().with(primary_backup::VariantId::AcknowledgeEarly);
         !replicate_writes(&writing).unwrap().lost.is_empty()
     });
     let lost = lost.count();
-    assert!(lost > 20, "{lost}");
+    assert!(lost > 5, "{lost}");
 }
 
 #[test]

@@ -99,6 +99,7 @@ fn all_differ(ids: &[u32]) -> bool {
 }
 
 #[test]
+#[ignore = "long: 8 s"]
 fn reduction_keeps_judgements_for_two_and_three() {
     let mut tally = Tally::default();
     for size in 2..=3 {

@@ -295,6 +295,7 @@ fn agreements_hold_for_two_and_three() {
 }
 
 #[test]
+#[ignore = "long: 4 s"]
 fn agreements_hold_over_reliable_channel_with_faults() {
     explore(AGREEMENTS, OverTheChannel);
 }
@@ -322,6 +323,7 @@ fn large_locks_hold_over_reliable_channel_with_faults() {
 }
 
 #[test]
+#[ignore = "long: 8 s"]
 fn elections_hold_over_reliable_channel_with_faults() {
     explore(ELECTIONS, OverTheChannel);
 }

@@ -116,6 +116,7 @@ fn compare_drinking(lists: &graphs::Graph, sessions: &[u32]) {
 }
 
 #[test]
+#[ignore = "long: 4 s"]
 fn drinking_matches_independent_model() {
     compare_drinking(&connected(2)[0], &[2, 2]);
     for graph in classes(3) {

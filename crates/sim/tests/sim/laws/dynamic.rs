@@ -63,6 +63,7 @@ fn predicted(name: &str, parameters: &Parameters) -> f64 {
 }
 
 #[test]
+#[ignore = "long: 8 s"]
 fn sequential_mean_costs_match_literature() {
     for size in [2, 3, 7] {
         let plain = Parameters::with_defaults(size);

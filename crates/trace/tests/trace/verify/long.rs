@@ -50,6 +50,7 @@ fn verify_entries(verifier: &mut TraceVerifier, entries: std::ops::Range<u64>) {
 }
 
 #[test]
+#[ignore = "long: 5 s"]
 fn verifier_memory_is_bounded() {
     let mut verifier =
         TraceVerifier::new(&Header::new("hand-made", Service::Mutex, 2, TraceProducer::Simulator));
@@ -111,6 +112,7 @@ fn files(folder: &Path, messages: u64) -> [PathBuf; 2] {
 }
 
 #[test]
+#[ignore = "long: 14 s"]
 fn merge_memory_is_bounded() {
     let folder = tempfile::tempdir().unwrap();
     let max_retained = |messages: u64| {
