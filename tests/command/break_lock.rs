@@ -167,6 +167,15 @@ fn break_without_a_terminal_requires_yes() {
 /// Starts a simulated service in which `host-7` holds lock `a` with a lease of 60 s, and never
 /// releases it. Returns the address of the service, and a counter of the reads of the lease.
 fn held_for_ever() -> (String, Arc<AtomicUsize>) {
+    let revoked = framed(&rpc::LeaseRevokeResponse::default());
+    held_until_revoked(move || Reply::Message(revoked.clone()))
+}
+
+/// Starts a simulated service as [`held_for_ever`] does. `revoke` returns the response to each
+/// revocation of the lease.
+fn held_until_revoked(
+    revoke: impl Fn() -> Reply + Send + Sync + 'static,
+) -> (String, Arc<AtomicUsize>) {
     let key = KeyValue {
         key: b"a/1a".to_vec(),
         value: b"host-7".to_vec(),
@@ -178,7 +187,7 @@ fn held_for_ever() -> (String, Arc<AtomicUsize>) {
     let done = framed(&rpc::TxnResponse { succeeded: true, ..Default::default() });
     let lease =
         rpc::LeaseTimeToLiveResponse { id: 26, ttl: 60, granted_ttl: 60, ..Default::default() };
-    let (lease, revoked) = (framed(&lease), framed(&rpc::LeaseRevokeResponse::default()));
+    let lease = framed(&lease);
     let reads = Arc::new(AtomicUsize::new(0));
     let counter = reads.clone();
     let address = serve_replies(move |path| {
@@ -189,7 +198,7 @@ fn held_for_ever() -> (String, Arc<AtomicUsize>) {
                 counter.fetch_add(1, Ordering::Relaxed);
                 lease.clone()
             }
-            "/etcdserverpb.Lease/LeaseRevoke" => revoked.clone(),
+            "/etcdserverpb.Lease/LeaseRevoke" => return revoke(),
             _ => return UNKNOWN,
         })
     });
@@ -295,6 +304,30 @@ fn name_in_json_is_accepted_by_the_commands() {
     assert_eq!(ended(holder).0, 121);
 }
 
+/// Two holders of a shared lock wait for the same lock. That is no cycle.
+#[test]
+fn two_waits_for_the_same_lock_are_no_cycle() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let member = member(folder.path(), &[]);
+    member.ask("/v3/lease/grant", &json!({ "TTL": 600, "ID": "28" }));
+    // The keys `b/1c`, `a/1a.shared`, `a/1b.shared`, `b/1a` and `b/1b`.
+    for (key, lease) in [
+        ("Yi8xYw==", "28"),
+        ("YS8xYS5zaGFyZWQ=", "26"),
+        ("YS8xYi5zaGFyZWQ=", "27"),
+        KEYS[2],
+        KEYS[3],
+    ] {
+        member.ask("/v3/kv/put", &json!({ "key": key, "lease": lease }));
+    }
+    let at = format!("--endpoints http://{}", member.address);
+    let why = data(&format!("locks why a {at}"), 0);
+    let steps = why["chain"].as_array().expect("steps");
+    let closing: Vec<&Value> = steps.iter().map(|step| &step["closes_cycle"]).collect();
+    assert_eq!(closing, [&json!(false), &json!(false)], "{why:#}");
+    assert!(!text(&format!("locks why a {at}"), 0).contains("cycle"));
+}
+
 #[test]
 fn chain_of_waits_over_several_locks_is_explained() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -316,4 +349,20 @@ fn chain_of_waits_over_several_locks_is_explained() {
     let holds =
         "unknown client (lease 1b) holds b and waits for a, held by unknown client (lease 1a)";
     assert!(why.contains(&format!("{holds}; this closes a cycle of waits")), "{why}");
+}
+
+/// The first attempt to revoke the lease receives no outcome, and the second one finds no lease.
+/// The command must not report that the holder has released the lock.
+#[test]
+fn lease_that_a_repeated_revocation_does_not_find_is_reported_as_revoked() {
+    let attempts = AtomicUsize::new(0);
+    let (address, _) = held_until_revoked(move || match attempts.fetch_add(1, Ordering::Relaxed) {
+        0 => Reply::Refusal(
+            "14",
+            "etcdserver: request timed out, possibly due to previous leader failure",
+        ),
+        _ => Reply::Refusal("5", "etcdserver: requested lease not found"),
+    });
+    let broken = text(&format!("locks break --yes --force a --endpoints {address}"), 0);
+    assert!(broken.ends_with(": lease 1a revoked\n"), "{broken}");
 }

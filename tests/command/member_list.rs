@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant, SystemTime};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::hold::signal;
 use crate::operating::Three;
@@ -123,4 +123,43 @@ fn members_report_their_state_and_failed_ones_are_unreachable() {
     let is_alone = |table: &str| table.contains("no quorum: 1 of 3 voting members responded");
     let (message, status) = self::table(&a.address, is_alone);
     assert_eq!(status, Some(4), "{message}");
+}
+
+/// A member without a quorum verifies no password. It still reports its state.
+#[test]
+fn member_without_a_quorum_reports_its_state_to_a_user() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let three = Three::of(folder.path());
+    let [a, b, c] = ["a", "b", "c"].map(|name| three.start(name, "new"));
+    let is_well = |report: &Value, status: i32| {
+        status == 0 && count(report, "leader") == 1 && count(report, "follower") == 2
+    };
+    let is_alone = |report: &Value, status: i32| status == 4 && count(report, "no-leader") == 1;
+    let at = format!("{} --user root:secret", a.address);
+    listed(&at, is_well);
+    for (path, body) in [
+        ("user/add", json!({ "name": "root", "password": "secret" })),
+        ("user/grant", json!({ "user": "root", "role": "root" })),
+        ("enable", json!({})),
+    ] {
+        a.ask(&format!("/v3/auth/{path}"), &body);
+    }
+    listed(&at, is_well);
+    b.kill();
+    // The stopped member and the killed one leave no quorum.
+    assert!(signal("-STOP", &c.process.id().to_string()));
+    let report = listed(&at, is_alone);
+    assert_eq!(report["quorum"], false, "{report:#}");
+    assert_eq!(count(&report, "unreachable"), 2, "{report:#}");
+}
+
+/// A user in `TENURE_USER` does not matter to a service without users.
+#[test]
+fn member_without_a_quorum_is_listed_for_a_user_that_it_does_not_need() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let three = Three::of(folder.path());
+    let alone = three.start("a", "new");
+    let at = format!("{} --user root:secret", alone.address);
+    let report = listed(&at, |report, status| status == 4 && states(report).len() == 3);
+    assert_eq!(member(&report, "a")["state"], "no-leader", "{report:#}");
 }

@@ -39,6 +39,24 @@ fn listed(at: &str) -> Vec<(Value, Value, usize, Value)> {
     locks.into_iter().map(row).collect()
 }
 
+/// The prefix `NAME/` selects all keys of a lock, so it selects the lock as a whole.
+#[test]
+fn prefix_with_a_slash_lists_whole_queues() {
+    with_sessions(async |_, [one, two, three], at| {
+        let _permit = one.semaphore("s", 2).await.expect("a semaphore").acquire().await;
+        let _other = two.semaphore("s", 2).await.expect("it exists").acquire().await;
+        let _first = one.read_lock("a").await.expect("the lock");
+        let _second = two.read_lock("a").await.expect("the lock");
+        let writer = tokio::spawn(async move { three.write_lock("a").await.map(drop) });
+        until(|| queue("a", at).len() == 3);
+        let expected = [(json!("a"), json!("read-write"), 2, json!(1))];
+        assert_eq!(listed(&format!("a/ {at}")), expected);
+        let expected = [(json!("s"), json!("semaphore"), 2, json!(0))];
+        assert_eq!(listed(&format!("s/ {at}")), expected);
+        writer.abort();
+    });
+}
+
 fn queue(name: &str, at: &str) -> Vec<(Value, Value)> {
     let lock = data(&format!("locks queue {name} {at}"), 0);
     let queue = lock["queue"].as_array().expect("claims").clone();

@@ -4,10 +4,11 @@ use std::fs::{self, File};
 use std::process::{Command, Stdio};
 
 use serde_json::json;
+use tenure_etcd::etcdserverpb as rpc;
 
 use crate::hold::{Service, closed, ended, lines, post_as_root, signal, until};
 use crate::killed::Killed;
-use crate::malformed_grpc::{Reply, serve_replies};
+use crate::malformed_grpc::{Reply, framed, serve_replies};
 use crate::member::Member;
 use crate::nested::etcd;
 use crate::operating::Three;
@@ -141,6 +142,23 @@ fn rejected_change_of_members_says_when_to_try_again() {
     let message = "refused: tenure: another membership change is in progress: try again when that \
                    change is complete";
     assert_fails_with(&rejected, 4, message);
+}
+
+/// etcd accepts several members with the same name.
+#[test]
+fn name_of_several_members_selects_none() {
+    let member = |id| rpc::Member { id, name: "default".to_owned(), ..Default::default() };
+    let members = vec![member(0x1a), member(0x1b)];
+    let list = framed(&rpc::MemberListResponse { members, ..Default::default() });
+    let address = serve_replies(move |path| match path {
+        "/etcdserverpb.Cluster/MemberList" => Reply::Message(list.clone()),
+        _ => Reply::Refusal("13", "a change of an arbitrary member"),
+    });
+    for change in ["remove", "promote"] {
+        let rejected = tenure(&format!("member {change} default --endpoints {address}"));
+        let message = "2 members have the name 'default': expected one of the IDs 1a, 1b";
+        assert_fails_with(&rejected, 2, message);
+    }
 }
 
 #[test]

@@ -111,6 +111,17 @@ impl AdminClient {
         AdminClient::new(endpoints, self.options.clone())
     }
 
+    /// Returns a client of the same endpoints that does not authenticate. Returns `None` if this
+    /// client has no user.
+    ///
+    /// A member without a quorum verifies no password, so that every call of a client with a user
+    /// fails. Some calls need no user, such as [`AdminClient::status`] at a member of Tenure.
+    pub fn without_user(&self) -> Option<AdminClient> {
+        self.options.user.as_ref()?;
+        let options = ConnectOptions { user: None, ..self.options.clone() };
+        Some(AdminClient { endpoints: self.endpoints.clone(), options, open: Mutex::default() })
+    }
+
     /// Sends a unary call, and returns the decoded response of the first member that responds.
     pub(crate) async fn call<Response: Message + Default>(
         &self,

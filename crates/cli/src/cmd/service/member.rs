@@ -153,11 +153,23 @@ impl MemberOptions {
         let members = service.call(service.admin.members(true))?;
         let matches =
             |it: &&Member| it.name == self.member || format!("{:x}", it.id) == self.member;
-        let found = members.iter().find(matches).ok_or_else(|| {
-            let names: Vec<_> = members.iter().map(|it| escape_invisible(&it.name)).collect();
-            let (member, names) = (&self.member, names.join(", "));
-            Failure::usage(format!("unknown member '{member}': expected {names}"))
-        })?;
-        Ok(found.id)
+        let found: Vec<&Member> = members.iter().filter(matches).collect();
+        let member = &self.member;
+        match found[..] {
+            [only] => Ok(only.id),
+            [] => {
+                let names: Vec<_> = members.iter().map(|it| escape_invisible(&it.name)).collect();
+                let names = names.join(", ");
+                Err(Failure::usage(format!("unknown member '{member}': expected {names}")))
+            }
+            // etcd accepts several members with the same name.
+            _ => {
+                let ids: Vec<_> = found.iter().map(|it| format!("{:x}", it.id)).collect();
+                let (count, ids) = (found.len(), ids.join(", "));
+                Err(Failure::usage(format!(
+                    "{count} members have the name '{member}': expected one of the IDs {ids}"
+                )))
+            }
+        }
     }
 }

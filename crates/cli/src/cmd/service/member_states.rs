@@ -116,7 +116,17 @@ pub(super) async fn query_members(
     let mut members = match changed_members {
         Some(members) => members,
         // Reads the list without a quorum, so that any member can respond.
-        None => admin.members(false).await?,
+        None => match (admin.members(false).await, admin.without_user()) {
+            // A member without a quorum verifies no password.
+            (Err(error @ ClientError::Unavailable { .. }), Some(anonymous)) => {
+                match timeout(REPORT_TIMEOUT, anonymous.members(false)).await {
+                    // The service does not require authentication.
+                    Ok(Ok(members)) => members,
+                    _ => return query_endpoints(&anonymous, endpoints, error).await,
+                }
+            }
+            (members, _) => members?,
+        },
     };
     let (mut responses, mut quorum) = (Responses::default(), is_changed);
     if is_changed {
@@ -138,6 +148,64 @@ pub(super) async fn query_members(
     Ok(MembershipReport::new(&members, &responses, quorum))
 }
 
+/// Queries the states of the members at `endpoints`, for a service without a quorum that does not
+/// return its list of members. The names and the URLs of the members are unknown then. Further
+/// members are known by the connections that the others report.
+///
+/// # Errors
+///
+/// Returns `error`, with which the list could not be read, if no member responds, or if one of them
+/// has a leader, so that the error has another cause than a missing quorum.
+async fn query_endpoints(
+    admin: &AdminClient,
+    endpoints: &[String],
+    error: ClientError,
+) -> Result<MembershipReport, ClientError> {
+    let mut asking = JoinSet::new();
+    for endpoint in endpoints {
+        let (url, at) = (endpoint.clone(), admin.with_endpoints([endpoint])?);
+        asking.spawn(async move { (url, timeout(REPORT_TIMEOUT, at.status()).await) });
+    }
+    let (mut responses, mut urls) = (Responses::default(), BTreeMap::<u64, Vec<String>>::new());
+    while let Some(asked) = asking.join_next().await {
+        let Ok((url, Ok(Ok(status)))) = asked else { continue };
+        urls.entry(status.id).or_default().push(url);
+        for link in &status.links {
+            urls.entry(link.id).or_default();
+        }
+        responses.reports.insert(status.id, status);
+    }
+    let has_leader = newest_leader(responses.reports.values()).is_some();
+    if responses.reports.is_empty() || has_leader {
+        return Err(error);
+    }
+    let member = |(id, client_urls): (u64, Vec<String>)| Member {
+        id,
+        name: String::new(),
+        peer_urls: Vec::new(),
+        client_urls,
+        is_learner: responses.reports.get(&id).is_some_and(|it| it.is_learner),
+    };
+    let members: Vec<Member> = urls.into_iter().map(member).collect();
+    for member in members.iter().filter(|member| member.client_urls.is_empty()) {
+        let reason = "its URLs are unknown without the list of members".to_owned();
+        responses.failed.insert(member.id, reason);
+    }
+    Ok(MembershipReport::new(&members, &responses, false))
+}
+
+/// Returns the state of the first member that responds. Asks without the user first, because a
+/// member without a quorum verifies no password. Newer releases of etcd require a user.
+async fn status_of(at: &AdminClient) -> Result<MemberStatus, ClientError> {
+    if let Some(anonymous) = at.without_user() {
+        let status = anonymous.status().await;
+        if !matches!(status, Err(ClientError::Rejected { .. })) {
+            return status;
+        }
+    }
+    at.status().await
+}
+
 impl Responses {
     /// Queries members in parallel, at the client URLs that they advertise. Also queries
     /// `endpoints`, because an endpoint may reach a member by another route. Adds the responses to
@@ -147,7 +215,7 @@ impl Responses {
         let mut ask = |of: Option<u64>, urls: Vec<String>| {
             let at = admin.with_endpoints(&urls);
             asking.spawn(async move {
-                let status = async { at?.status().await };
+                let status = async { status_of(&at?).await };
                 let status = match timeout(REPORT_TIMEOUT, status).await {
                     Ok(status) => status.map_err(|error| error.to_string()),
                     Err(_) => Err(format!("no response from {}", urls.join(", "))),
@@ -211,7 +279,9 @@ fn newest_leader<'a>(reports: impl Iterator<Item = &'a MemberStatus>) -> Option<
 
 impl MembershipReport {
     fn new(members: &[Member], responses: &Responses, quorum: bool) -> MembershipReport {
-        let leader = newest_leader(responses.reports.values());
+        // A member of another cluster may respond at an endpoint or at a client URL.
+        let of_members = members.iter().filter_map(|it| responses.reports.get(&it.id));
+        let leader = newest_leader(of_members);
         let of_leader = leader.and_then(|leader| responses.reports.get(&leader));
         let applied = of_leader.map(|it| it.applied_index);
         let lines = members.iter().map(|it| MemberReport::new(it, responses, applied)).collect();
@@ -373,6 +443,34 @@ mod tests {
         assert_eq!(leader(&[status(1, 1, 3), status(3, 2, 7)]), Some(2), "P1 was deposed");
         assert_eq!(leader(&[status(1, 0, 9), status(2, 2, 7)]), Some(2));
         assert_eq!(leader(&[status(1, 0, 9)]), None);
+    }
+
+    #[test]
+    fn report_of_another_cluster_does_not_name_the_leader() {
+        let status = |id, leader, term, applied_index| MemberStatus {
+            id,
+            leader,
+            term,
+            version: String::new(),
+            applied_index,
+            is_learner: false,
+            errors: Vec::new(),
+            links: Vec::new(),
+        };
+        let member = Member {
+            id: 1,
+            name: "a".to_owned(),
+            peer_urls: Vec::new(),
+            client_urls: Vec::new(),
+            is_learner: false,
+        };
+        let mut responses = Responses::default();
+        for it in [status(1, 1, 2, 12), status(9, 9, 7, 5_000)] {
+            responses.reports.insert(it.id, it);
+        }
+        let report = MembershipReport::new(&[member], &responses, true);
+        assert_eq!((report.leader, report.leader_name()), (Some(1), Some("a")));
+        assert_eq!(report.members[0].lag, Some(0));
     }
 
     #[test]

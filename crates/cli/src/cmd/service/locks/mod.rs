@@ -41,7 +41,7 @@ pub(crate) struct Options {
 enum Task {
     /// List the locks and elections that are held or waited for
     Ls {
-        /// Only names with this prefix
+        /// Only locks whose keys NAME/… have this prefix
         #[arg(value_name = "PREFIX", default_value = "")]
         prefix: String,
         #[command(flatten)]

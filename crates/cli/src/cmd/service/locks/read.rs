@@ -85,7 +85,8 @@ pub(in crate::cmd::service) fn fetch_totals(
 fn queues(service: &BlockingClient, all: &[KeyValue], prefix: &[u8]) -> Result<Vec<Lock>, Failure> {
     let (mut recipes, mut of_recipes) = (Vec::new(), BTreeSet::new());
     for ((name, recipe), keys) in recipe::group_claims(all) {
-        if !name.starts_with(prefix) {
+        // A longer prefix than `NAME/` may select only a part of the queue.
+        if ![&name[..], b"/"].concat().starts_with(prefix) {
             continue;
         }
         if let Some(lock) = recipe::fetch_rw_lock_or_semaphore(service, &name, recipe, &keys)? {

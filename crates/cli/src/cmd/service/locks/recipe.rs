@@ -8,13 +8,13 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use tenure_client::RangeQuery;
+use tenure_client::{ClientError, Code, RangeQuery};
 use tenure_session::AccessMode;
 use tenure_store::{Bytes, KeyValue, claim_from_key_value};
 
 use super::queue::Lock;
 use crate::cmd::failure::Failure;
-use crate::cmd::service::endpoint::BlockingClient;
+use crate::cmd::service::endpoint::{BlockingClient, request_failure};
 
 /// Kind of a lock, inferred from the form and the values of its keys.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -91,7 +91,7 @@ pub(super) fn fetch_rw_lock_or_semaphore(
     let capacity = match recipe {
         LockRecipe::Semaphore => {
             let total = [&name[..], b"#semaphore/permits"].concat();
-            match number(value(service, &total)?) {
+            match number(value_if_readable(service, &total)?) {
                 Some(capacity) => capacity,
                 None => return Ok(None),
             }
@@ -124,6 +124,15 @@ fn read_or_write(name: &[u8], key: &[u8]) -> AccessMode {
 fn value(service: &BlockingClient, key: &[u8]) -> Result<Option<Vec<u8>>, Failure> {
     let query = RangeQuery { key: key.to_vec(), ..RangeQuery::default() };
     Ok(service.call(service.admin.range(query))?.keys.into_iter().next().map(|kv| kv.value))
+}
+
+/// Reads a value as [`value`] does. Returns `None` also if the user may not read the key.
+fn value_if_readable(service: &BlockingClient, key: &[u8]) -> Result<Option<Vec<u8>>, Failure> {
+    let query = RangeQuery { key: key.to_vec(), ..RangeQuery::default() };
+    match service.block_on(service.admin.range(query)) {
+        Err(ClientError::Rejected { code: Code::PermissionDenied, .. }) => Ok(None),
+        page => Ok(page.map_err(request_failure)?.keys.into_iter().next().map(|kv| kv.value)),
+    }
 }
 
 fn number(value: Option<Vec<u8>>) -> Option<u32> {

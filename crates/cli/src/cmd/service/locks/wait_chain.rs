@@ -26,8 +26,8 @@ pub(super) struct WaitChainStep {
     waits_for: StoredText,
     /// Short names of the holders of the lock `waits_for`.
     held_by: Vec<String>,
-    /// True if the lock `waits_for` already occurs in an earlier step, or is the first lock of the
-    /// chain. The clients may then wait for each other.
+    /// True if earlier steps lead from the lock `waits_for` to the lock `holds`. The clients may
+    /// then wait for each other.
     closes_cycle: bool,
 }
 
@@ -37,6 +37,20 @@ pub(super) struct WaitChain {
 }
 
 impl WaitChain {
+    /// Returns true if the steps lead from the lock `from` to the lock `to`.
+    fn leads(&self, from: &StoredText, to: &StoredText) -> bool {
+        let mut reached = BTreeSet::from([from]);
+        loop {
+            let steps = self.steps.iter().filter(|step| reached.contains(&step.holds));
+            let next: Vec<&StoredText> = steps.map(|step| &step.waits_for).collect();
+            let before = reached.len();
+            reached.extend(next);
+            if reached.len() == before {
+                return reached.contains(to);
+            }
+        }
+    }
+
     pub(super) fn lines(&self) -> impl Iterator<Item = String> {
         self.steps.iter().map(|step| {
             let WaitChainStep { client, holds, waits_for, held_by, closes_cycle } = step;
@@ -73,15 +87,15 @@ pub(super) fn fetch_wait_chain(
                 if shown == lock.name || !other.waiting().any(|claim| claim.id == holder.id) {
                     continue;
                 }
-                let closes_cycle = !seen.insert(shown.clone());
+                let closes_cycle = chain.leads(&shown, &lock.name);
                 chain.steps.push(WaitChainStep {
                     client: holder.label(),
                     holds: lock.name.clone(),
-                    waits_for: shown,
+                    waits_for: shown.clone(),
                     held_by: other.holders().map(Claim::label).collect(),
                     closes_cycle,
                 });
-                if !closes_cycle {
+                if seen.insert(shown) {
                     pending.push_back(other);
                 }
             }
