@@ -178,9 +178,13 @@ impl DoubleBarrier {
     async fn leave_and_wait(&self, claim: Claim) -> Result<(), ClientError> {
         let channel = self.session.channel();
         let own = claim.key().to_vec();
-        let mut claim = Some(claim);
+        let (mut claim, mut last_entry) = (Some(claim), None);
         loop {
-            let (participants, revision) = self.participants().await?;
+            let (mut participants, revision) = self.participants().await?;
+            // A participant that enters after the first read belongs to the next use of the
+            // barrier, and may itself wait for this participant.
+            let last_entry = *last_entry.get_or_insert(revision);
+            participants.retain(|(_, entered)| *entered <= last_entry);
             let [(first, entered), rest @ ..] = &participants[..] else { return Ok(()) };
             match (*first == own, rest.last(), claim.take()) {
                 (true, Some((last, entered)), mine) => {

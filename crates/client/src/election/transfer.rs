@@ -45,7 +45,7 @@ impl Leadership {
     pub async fn wait_until_transfer_due(&self) -> Result<Candidate, ClientError> {
         tokio::select! {
             biased;
-            reason = self.session().lost() => Err(reason.into()),
+            reason = self.lost() => Err(reason.into()),
             candidate = self.preferred() => candidate,
         }
     }
@@ -93,7 +93,7 @@ impl Leadership {
     pub async fn nominate(&self, identity: &str) -> Result<Candidate, ClientError> {
         tokio::select! {
             biased;
-            reason = self.session().lost() => Err(reason.into()),
+            reason = self.lost() => Err(reason.into()),
             nominated = self.nominate_and_wait(identity) => nominated,
         }
     }

@@ -362,7 +362,8 @@ impl Drop for QueueEntry {
 ///
 /// The range of keys may also contain keys of other locks. If a read returns only such keys, the
 /// function reads the next older keys of the range. The reads need not use the same revision of the
-/// store, because new keys only enter the queue behind the caller's key.
+/// store: the revision of the view is the lowest of their revisions. A key that was created after
+/// this revision may be missing in the view.
 ///
 /// # Errors
 ///
@@ -377,7 +378,7 @@ pub(crate) async fn find_predecessor(
     since: u64,
 ) -> Result<QueueView<Vec<u8>>, ClientError> {
     let channel = session.channel();
-    let mut limit = ReadLimit::new();
+    let (mut limit, mut revision) = (ReadLimit::new(), u64::MAX);
     loop {
         let range = requests::QueueRange { name, max_create_revision, limit: limit.keys };
         let read = requests::read_queue_txn(key, Some(range));
@@ -388,8 +389,9 @@ pub(crate) async fn find_predecessor(
             Err(error) if is_too_long(&error) && limit.shrink(&error) => continue,
             Err(error) => return Err(error),
         };
+        revision = revision.min(requests::revision(&response));
         match requests::queue_view(&response, key, name, limit.keys) {
-            Ok(view) => return Ok(view),
+            Ok(view) => return Ok(QueueView { revision, ..view }),
             Err(oldest) => {
                 // One revision may have created more keys than the limit.
                 limit.grow(oldest == max_create_revision)?;

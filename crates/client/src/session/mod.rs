@@ -169,7 +169,10 @@ impl Session {
                     Err(_) => return LossReason::Closed,
                 },
                 () = self.channel().suspension_notifier.sleep_until(deadline) => {
-                    return LossReason::NotRenewed;
+                    // A renewal may have set a later deadline while this task did not run.
+                    if let Some(reason) = self.loss_reason() {
+                        return reason;
+                    }
                 }
             }
         }

@@ -256,7 +256,8 @@ impl Channel {
     }
 
     /// Sends an idempotent transaction for at most [`REQUEST_TIMEOUT`], as
-    /// [`Channel::transact_idempotent`] does. Adds the number of attempts to `attempts`.
+    /// [`Channel::transact_idempotent`] does. Adds the number of attempts to `attempts`. A failed
+    /// connection counts as an attempt if an earlier attempt was sent.
     pub(crate) async fn transact_counting_attempts(
         &self,
         txn: TxnRequest,
@@ -287,7 +288,9 @@ impl Channel {
     ) -> Result<Bytes, ClientError> {
         let mut backoff = Backoff::default();
         loop {
-            let connection = self.get_or_connect(deadline).await?;
+            let connection = self.get_or_connect(deadline).await;
+            // If the service rejects the user now, an earlier attempt may have taken effect.
+            let connection = connection.inspect_err(|_| *attempts += u32::from(*attempts > 0))?;
             *attempts += 1;
             let until = deadline.min(Instant::now() + ATTEMPT_TIMEOUT);
             let within = until.saturating_duration_since(Instant::now());

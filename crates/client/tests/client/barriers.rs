@@ -1,5 +1,6 @@
 //! Barriers and double barriers.
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tenure_client::{ClientError, DoubleBarrier, DoubleBarrierGuard, LossReason};
@@ -71,6 +72,31 @@ async fn participants_enter_and_leave_together() {
         }
         service.wait_for_keys(0).await;
     }
+}
+
+/// One participant has left and enters again before the other participant has read the barrier. The
+/// other one must return from `leave`, because it has to enter as well.
+#[tokio::test]
+async fn leaving_does_not_wait_for_the_next_use() {
+    let (service, relay, slow) = Service::with_relay(60).await;
+    let fast = service.session().await.double_barrier("work", 2);
+    let slow = slow.double_barrier("work", 2);
+    let first = enter(&fast);
+    service.wait_for_keys(1).await;
+    let second = within(slow.enter()).await.expect("all have entered");
+    let first = joined(first).await.expect("all have entered");
+    let leaving = leave(second);
+    // The second participant has deleted its key, and waits for the first one.
+    service.wait_for_keys(2).await;
+    relay.is_cut.store(true, Ordering::Relaxed);
+    within(first.leave()).await.expect("all have left");
+    let again = enter(&fast);
+    service.wait_for_keys(1).await;
+    relay.is_cut.store(false, Ordering::Relaxed);
+    joined(leaving).await.expect("all have left");
+    let second = within(slow.enter()).await.expect("all have entered");
+    let first = joined(again).await.expect("all have entered");
+    drop((first, second));
 }
 
 #[tokio::test]

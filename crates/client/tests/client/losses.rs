@@ -3,6 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use futures_util::FutureExt;
 use tenure_client::{
     Client, ClientError, LockMode, LockOptions, LockQueueChange, LossReason, Session,
 };
@@ -40,6 +41,21 @@ async fn deadlines_follow_renewals_until_session_ends() {
     let over = async { while deadlines.next().await.is_some() {} };
     within(over).await;
     assert_eq!(guard.deadline(), None);
+}
+
+/// Blocks the thread of a task until the deadline that its futures know has passed. Another thread
+/// renews the session meanwhile. Each future sees the deadline and the renewal at the same time.
+#[tokio::test(flavor = "multi_thread")]
+async fn renewed_session_is_not_lost_for_a_blocked_task() {
+    let (_service, [session]) = Service::with_sessions_of(RENEWED_TTL).await;
+    let mut losses: Vec<_> = (0..16).map(|_| Box::pin(session.lost())).collect();
+    let reported = losses.iter_mut().find_map(|lost| lost.as_mut().now_or_never());
+    assert_eq!(reported, None);
+    let deadline = session.deadline().expect("the session is alive");
+    std::thread::sleep(deadline.saturating_duration_since(Instant::now()));
+    std::thread::sleep(Duration::from_millis(100));
+    let reported = losses.iter_mut().find_map(|lost| lost.as_mut().now_or_never());
+    assert_eq!((reported, session.loss_reason()), (None, None), "the session was renewed");
 }
 
 #[tokio::test]

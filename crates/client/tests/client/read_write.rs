@@ -116,6 +116,31 @@ async fn nested_names_do_not_exclude() {
     drop(reader);
 }
 
+/// Makes `try_write_lock` read the queue of the writers twice, because the newest key of the first
+/// read belongs to a nested name. Between the two reads, another session becomes the writer.
+#[tokio::test]
+async fn writer_between_two_reads_of_a_queue_is_noticed() {
+    let (service, relay, session) = Service::with_relay(60).await;
+    let other = service.session().await;
+    let _below = other.lock("a/write/x").await.expect("the lock");
+    // Opens the stream of transactions.
+    session.write_lock("b").await.expect("the lock").release().await.expect("released");
+    relay.delay.store(300, Ordering::Relaxed);
+    let before = relay.forwarded.load(Ordering::Relaxed);
+    let tries = spawn_with(&session, |session| async move { session.try_write_lock("a").await });
+    within(async {
+        while relay.forwarded.load(Ordering::Relaxed) == before {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+    // The member executes the first read. The relay delays its response.
+    tokio::time::sleep(MOMENT).await;
+    let writer = other.try_write_lock("a").await.expect("an answer");
+    let second = joined(tries).await.expect("an answer");
+    assert!(writer.is_none() || second.is_none(), "two writers hold the lock");
+}
+
 /// Waits for an exclusive lock in a queue with two readers. The release of one reader must not
 /// grant the lock, because the other reader still holds its own lock.
 #[tokio::test]

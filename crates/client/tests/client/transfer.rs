@@ -184,6 +184,20 @@ async fn absent_claim_is_not_preferred() {
     service.wait_for_keys(0).await;
 }
 
+/// Deletes the claim of a leader that waits for a transfer. The leader's record remains.
+#[tokio::test]
+async fn waiting_leader_notices_deletion_of_its_claim() {
+    let (service, [session]) = Service::with_sessions().await;
+    let leadership = lead(&session, "one").await;
+    let waits = async { leadership.wait_until_transfer_due().await.map(drop) };
+    let deletes = async {
+        service.wait_for_watchers(1).await;
+        service.post("/v3/kv/deleterange", r#"{"key":"Ym9zcy8=","range_end":"Ym9zczA="}"#).await;
+    };
+    let (waited, ()) = within(async { tokio::join!(waits, deletes) }).await;
+    assert_eq!(waited, Err(ClientError::Lost(LossReason::KeyDeleted)));
+}
+
 #[tokio::test]
 async fn cancelled_candidacy_leaves_no_keys() {
     let (service, [one, other]) = Service::with_sessions().await;

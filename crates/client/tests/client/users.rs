@@ -8,8 +8,8 @@ use tenure_client::{
 };
 use tenure_server::Config;
 
-use crate::relay::SilentMember;
-use crate::service::{Service, joined, json_string, within};
+use crate::relay::{Relay, SilentMember};
+use crate::service::{Service, joined, json_string, spawn_with, within};
 
 /// Starts a service that requires authentication. `bob` may read and write below `jobs/`.
 async fn closed() -> Service {
@@ -189,6 +189,34 @@ async fn rejected_release_does_not_block_other_locks() {
     as_root(&service, "/v3/kv/deleterange", JOBS).await;
     drop(guard);
     within(bob.lock("other/daily")).await.expect("the lock").release().await.expect("released");
+}
+
+/// Loses the response to a request for a lock. The client cannot repeat the request, because the
+/// service rejects its password for a while. The session continues, so the client must leave the
+/// queue.
+#[tokio::test(flavor = "multi_thread")]
+async fn rejected_password_leaves_no_queue_entry() {
+    let service = closed().await;
+    let root = User::new("root", "secret");
+    let admin = AdminClient::new([&service.address], root).expect("a client");
+    let (key, range_end) = (b"jobs/".to_vec(), b"jobs0".to_vec());
+    let jobs = RangeQuery { key, range_end, ..RangeQuery::default() };
+    let keys = async || admin.range(jobs.clone()).await.expect("a response").keys.len();
+    let (relay, address) = Relay::start(&service.address).await;
+    let client = Client::connect_with([&address], User::new("bob", "one")).await;
+    let bob = client.expect("a client").session(Duration::from_secs(60)).await.expect("a session");
+    relay.delay.store(60_000, Ordering::Relaxed);
+    let locks = spawn_with(&bob, |bob| async move { bob.lock("jobs/nightly").await.map(drop) });
+    within(async { while keys().await == 0 {} }).await;
+    let change = "/v3/auth/user/changepw";
+    as_root(&service, change, r#"{"name":"bob","password":"two"}"#).await;
+    within(relay.close_connections()).await;
+    relay.delay.store(0, Ordering::Relaxed);
+    let rejected = joined(locks).await;
+    assert!(matches!(rejected, Err(ClientError::Rejected { .. })), "{rejected:?}");
+    as_root(&service, change, r#"{"name":"bob","password":"one"}"#).await;
+    within(async { while keys().await > 0 {} }).await;
+    assert!(bob.deadline().is_some(), "the session is alive");
 }
 
 #[tokio::test(flavor = "multi_thread")]
