@@ -198,10 +198,15 @@ where
             self.executor.check_application_error()?;
             self.run_commands()?;
             self.fire_timers(inbox, requests)?;
+            // Together with due timers, the loop also handles requests. After a request to shut
+            // down, there may be no further input.
+            if self.executor.application.is_shutdown_requested() {
+                break;
+            }
             match self.next_wake(inbox, requests).await? {
                 Wake::Incoming(Some(incoming)) => self.on_incoming(incoming)?,
                 Wake::Request(Some(request)) => self.on_request(request)?,
-                Wake::Disk(done) => self.on_disk_done(done)?,
+                Wake::Disk(done) => self.end_claims_and_release(done)?,
                 Wake::Timer => {}
                 Wake::Incoming(None) | Wake::Request(None) => break,
             }
@@ -270,7 +275,7 @@ where
                 Ok(wake) => match wake? {
                     Wake::Incoming(Some(incoming)) => self.on_incoming(incoming)?,
                     Wake::Incoming(None) => break,
-                    Wake::Disk(done) => self.on_disk_done(done)?,
+                    Wake::Disk(done) => self.end_claims_and_release(done)?,
                     Wake::Request(Some(request)) => self.on_request(request)?,
                     Wake::Request(None) => requests = &mut no_requests,
                     Wake::Timer => {}
@@ -421,8 +426,8 @@ where
     }
 
     /// Fires the due timers that end a lease or pace heartbeats. The loop calls this function
-    /// before each message, request and command, because the operating system may have suspended
-    /// the process since the last call.
+    /// before each message, request, command and end of a save, because the operating system may
+    /// have suspended the process since the last call.
     fn fire_preceding_timers(&mut self) -> Result<(), NodeFailure> {
         let precedes = |timer: &P::Timer| P::timer_role(timer).precedes_messages();
         while let Some(timer) = self.executor.timers.take_due_if(Instant::now(), precedes) {

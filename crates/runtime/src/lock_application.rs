@@ -87,6 +87,12 @@ impl LockApplication {
         (application, Lock::new(requests.clone()), ElectionHandle { requests, leader }, receiver)
     }
 
+    /// Publishes the leader. Notifies no one if the leader is the same as before: an election may
+    /// report its leader again, for instance when an election is requested.
+    fn report_leader(&self, leader: Option<Term>) {
+        self.leader.send_if_modified(|known| std::mem::replace(known, leader) != leader);
+    }
+
     fn update_queue<C: LockCommand>(
         &mut self,
         name: Option<LockName>,
@@ -219,10 +225,10 @@ where
     fn on_event(&mut self, event: P::Event) -> Option<P::Command> {
         match event.as_election() {
             Some(election::Event::Elected { term, .. }) => {
-                self.leader.send_replace(Some(*term));
+                self.report_leader(Some(*term));
             }
             Some(election::Event::Deposed { .. }) => {
-                self.leader.send_replace(None);
+                self.report_leader(None);
             }
             None => {}
         }

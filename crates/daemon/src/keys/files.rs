@@ -29,8 +29,8 @@ pub fn public_keys_file(directory: &Path) -> PathBuf {
 ///
 /// # Errors
 ///
-/// [`KeyFileError`]. Existing files are never changed. Files that were created before the error
-/// remain.
+/// [`KeyFileError`]. Existing files are never changed. Files that were created before the error are
+/// removed.
 pub fn create_key_files(directory: &Path, size: u32) -> Result<(), KeyFileError> {
     let unwritable =
         |path: &Path, source| KeyFileError::Unwritable { path: path.to_path_buf(), source };

@@ -30,7 +30,17 @@ where
         self.release_effects()
     }
 
-    pub(super) fn on_disk_done(&mut self, done: StoreCompletion) -> Result<(), NodeFailure> {
+    /// Handles the end of a disk operation, after the leases that are overdue have ended. A user
+    /// must not get an entry whose lease ended while the process was suspended.
+    pub(super) fn end_claims_and_release(
+        &mut self,
+        done: StoreCompletion,
+    ) -> Result<(), NodeFailure> {
+        self.fire_preceding_timers()?;
+        self.on_disk_done(done)
+    }
+
+    fn on_disk_done(&mut self, done: StoreCompletion) -> Result<(), NodeFailure> {
         match done {
             // The effects of the steps that this save covers may now be released.
             StoreCompletion::Saved(done) => {
@@ -69,7 +79,7 @@ where
                     () = timer => None,
                 };
                 match done {
-                    Some(done) => self.on_disk_done(done)?,
+                    Some(done) => self.end_claims_and_release(done)?,
                     None => self.fire_preceding_timers()?,
                 }
             }

@@ -139,3 +139,39 @@ async fn expired_entry_is_not_given_to_a_user() {
     drop((lock, election));
     running.task.await.expect("no panic").expect("a clean shutdown");
 }
+
+/// The save of the entry and the lease of the entry end while all tasks are stopped. The user gets
+/// the next entry.
+#[tokio::test]
+async fn entry_that_expired_during_a_stop_is_not_given_to_a_user() {
+    let directory = tempfile::tempdir().expect("a folder");
+    let me = ProcessId(0);
+    let store = open(directory.path(), me, 1);
+    let (is_stuck, metrics) = (store.is_stuck.clone(), store.save_metrics());
+    let (running, lock, election) = boot(store, me, true);
+    // The first save begins the session, and the second contains the state after the boot.
+    let booted = async {
+        while metrics.read().count < 2 || metrics.unfinished_save_age().is_some() {
+            sleep(Duration::from_millis(1)).await;
+        }
+    };
+    timeout(EVENT_TIMEOUT, booted).await.expect("a save in time");
+    is_stuck.store(true, Ordering::SeqCst);
+    let entering = tokio::spawn(async move { (lock.acquire().await, lock) });
+    let begun = async {
+        while metrics.unfinished_save_age().is_none() {
+            sleep(Duration::from_millis(1)).await;
+        }
+    };
+    let has_begun = timeout(EVENT_TIMEOUT, begun).await.is_ok();
+    is_stuck.store(false, Ordering::SeqCst);
+    assert!(has_begun, "the entry waits for no save");
+    // The runtime has one thread, so this stops all tasks, but not the thread of the disk.
+    std::thread::sleep(Duration::from_millis(400));
+    let (entered, lock) =
+        timeout(EVENT_TIMEOUT, entering).await.expect("an event in time").expect("no panic");
+    let fence = entered.expect("an entry").fence();
+    assert!(fence > Fence(0, 1), "the entry {fence:?} had expired");
+    drop((lock, election));
+    running.task.await.expect("no panic").expect("a clean shutdown");
+}

@@ -5,6 +5,7 @@ mod handover;
 mod late_error;
 mod lease_expiry;
 mod overdue_claim;
+mod stop_with_timer;
 mod stuck_disk;
 
 use std::net::TcpListener;

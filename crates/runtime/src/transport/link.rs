@@ -44,8 +44,8 @@ pub(crate) struct PeerLink {
     reliable: ReliableSession,
     /// Current session of the peer; 0 before the first session.
     session: u64,
-    /// Number of the first session of the peer with which this process had a connection; 0 before
-    /// the first connection.
+    /// Number of the first session of the peer that was reported to the user of the mesh; 0 before
+    /// the first report.
     first_session: u64,
     /// Last session of the peer that ended with a goodbye; 0 if there was none.
     left_session: u64,
@@ -203,9 +203,6 @@ impl PeerLink {
             self.discard(self.reliable.unacknowledged_size());
             self.reliable = ReliableSession::default();
             self.session = boot.session;
-        }
-        if self.first_session == 0 {
-            self.first_session = boot.session;
         }
         self.reliable.rewind_for_reconnection();
     }
@@ -489,6 +486,9 @@ impl PeerLink {
 
     fn on_connected(&mut self, permit: Option<Permit<'_, MeshEvent>>) {
         let (peer, session) = (self.peer.process, self.session);
+        if self.first_session == 0 {
+            self.first_session = session;
+        }
         self.context.counters.connections.add(1);
         if self.peer.status().connected_at.is_some() {
             self.context.counters.reconnections.add(1);

@@ -21,14 +21,14 @@ struct TestNode {
     application: LockApplication,
     lock: Lock,
     requests: LockRequestReceiver,
-    /// Keeps the channel of requests open.
-    _election: ElectionHandle,
+    /// Also keeps the channel of requests open.
+    election: ElectionHandle,
 }
 
 impl TestNode {
     fn new() -> Self {
         let (application, lock, election, requests) = LockApplication::new();
-        TestNode { application, lock, requests, _election: election }
+        TestNode { application, lock, requests, election }
     }
 
     /// Returns the commands that result from the pending requests of the users.
@@ -117,6 +117,22 @@ async fn exit_under_other_leader_reports_deposed_leader() {
         node.exited();
         assert_eq!(guard.lost().await, LockLossReason::LeaderDeposed);
     }
+}
+
+/// An election may report its leader again, for instance when a user requests an election.
+#[tokio::test]
+async fn repeated_report_of_the_same_leader_is_no_change() {
+    let mut node = TestNode::new();
+    node.elected(1);
+    let changed = node.election.wait_for_leader_change().await.unwrap();
+    assert_eq!(changed.map(|term| term.number), Some(1));
+    node.elected(1);
+    let repeated =
+        tokio::time::timeout(Duration::from_millis(20), node.election.wait_for_leader_change());
+    assert!(repeated.await.is_err(), "the leader is the same");
+    node.elected(2);
+    let changed = node.election.wait_for_leader_change().await.unwrap();
+    assert_eq!(changed.map(|term| term.number), Some(2));
 }
 
 #[tokio::test]

@@ -92,6 +92,25 @@ async fn early_messages_reach_the_first_session() {
     }
 }
 
+/// The first boot of P2 completes the handshake and crashes before its first frame, so it is never
+/// reported. The messages are for the session that is reported first.
+#[tokio::test]
+async fn early_messages_outlive_a_session_that_was_not_reported() {
+    let mut ports = Ports::of(2);
+    let (mesh, mut inbox) = ports.start(P1, 1);
+    mesh.send(P2, b"early".to_vec()).expect("room");
+    let crashed = RawPeer::begin(ports.addresses[0], hello(P2, P1, 2)).await;
+    let view = mesh.status();
+    eventually("session 1 is adopted", || view.peers()[0].session == Some(1)).await;
+    drop(crashed);
+    let (_second, mut successor) = ports.start(P2, 2);
+    assert_eq!(receive(&mut inbox).await, MeshEvent::PeerConnected { peer: P2, session: 2 });
+    mesh.send(P2, b"later".to_vec()).expect("room");
+    assert_eq!(message(&mut successor).await, (P1, 1, b"early".to_vec()));
+    assert_eq!(message(&mut successor).await, (P1, 1, b"later".to_vec()));
+    assert_eq!(view.counts().discarded, 0);
+}
+
 #[tokio::test]
 async fn refuses_session_older_than_known() {
     let mut ports = Ports::of(2);
