@@ -43,6 +43,12 @@ pub(crate) enum ClaimOutcome {
 /// locked.
 pub(crate) const MAX_WATCHED_RANGES: usize = 1000;
 
+/// Upper bound on the bytes that the watchers of a member count together, by [`watcher_size`].
+pub(crate) const MAX_WATCHER_BYTES: usize = 256 << 20;
+
+/// Bytes that a watcher counts in addition to the keys of its span.
+const WATCHER_OVERHEAD_BYTES: usize = 256;
+
 /// Upper bound on the number of announced releases that wait for entries of the log. Waiters of
 /// further releases are notified when the key is deleted.
 const MAX_HELD_RELEASES: usize = 1024;
@@ -133,6 +139,8 @@ pub(crate) struct StoreAndWaiters {
     pub(crate) client_urls: ClientUrlsByProcess,
     watchers: WatcherIndex<WatcherId>,
     signals: HashMap<WatcherId, Arc<WatchStreamSignal>>,
+    /// Sum of [`watcher_size`] over all watchers.
+    watcher_bytes: usize,
     last_watcher: WatcherId,
     claim_waiters: HashMap<Bytes, Vec<oneshot::Sender<ClaimOutcome>>>,
 }
@@ -169,6 +177,7 @@ impl SharedState {
             client_urls: ClientUrlsByProcess::new(),
             watchers: WatcherIndex::new(),
             signals: HashMap::new(),
+            watcher_bytes: 0,
             last_watcher: 0,
             claim_waiters: HashMap::new(),
         };
@@ -364,17 +373,27 @@ impl StoreAndWaiters {
         self.last_watcher += 1;
         self.watchers.insert(span, self.last_watcher);
         self.signals.insert(self.last_watcher, signal.clone());
+        self.watcher_bytes += watcher_size(span);
         self.last_watcher
     }
 
     pub(crate) fn unsubscribe(&mut self, span: &tenure_store::KeySpan, watcher: WatcherId) {
         self.watchers.remove(span, &watcher);
-        self.signals.remove(&watcher);
+        if self.signals.remove(&watcher).is_some() {
+            self.watcher_bytes -= watcher_size(span);
+        }
     }
 
-    /// Returns true if a watcher of `span` may be added without exceeding [`MAX_WATCHED_RANGES`].
+    /// Returns true if a watcher of `span` may be added without exceeding [`MAX_WATCHED_RANGES`] or
+    /// [`MAX_WATCHER_BYTES`].
     pub(crate) fn has_room_for_watcher(&self, span: &tenure_store::KeySpan) -> bool {
         self.watchers.range_count_after_insert(span) <= MAX_WATCHED_RANGES
+            && self.watcher_bytes + watcher_size(span) <= MAX_WATCHER_BYTES
+    }
+
+    /// Returns true if the watchers of this member exceed [`MAX_WATCHER_BYTES`].
+    pub(crate) fn has_too_many_watchers(&self) -> bool {
+        self.watcher_bytes > MAX_WATCHER_BYTES
     }
 
     pub(crate) fn watcher_count(&self) -> usize {
@@ -385,6 +404,11 @@ impl StoreAndWaiters {
     pub(crate) fn waiting_claim_count(&self) -> usize {
         self.claim_waiters.len()
     }
+}
+
+/// Returns the bytes that a watcher of a span counts.
+fn watcher_size(span: &tenure_store::KeySpan) -> usize {
+    WATCHER_OVERHEAD_BYTES + span.key.len() + span.end.len()
 }
 
 /// Locks a mutex, even if it is poisoned. A panic of the log task ends the member. After a panic of

@@ -8,6 +8,7 @@ use crate::auth::caller::Caller;
 use crate::auth::secrets::{self, PasswordHashBuffer};
 use crate::rpc::convert::span;
 use crate::rpc::error::RpcError;
+use crate::rpc::watch::is_empty;
 
 type Header = Option<rpc::ResponseHeader>;
 
@@ -227,6 +228,10 @@ pub(crate) async fn grant_permission(
         Err(_) => return Err(RpcError::PERMISSION_MISSING),
     };
     let span = span(given.key, given.range_end);
+    // Such a permission would apply to no key, or to other keys than the ones that were meant.
+    if span.key.is_empty() || is_empty(&span) {
+        return Err(RpcError::INVALID_PERMISSION_RANGE);
+    }
     let header =
         change(&caller, AccessChange::Grant { role: request.name, span, permission }).await?;
     Ok(rpc::AuthRoleGrantPermissionResponse { header })
@@ -277,6 +282,26 @@ mod tests {
         };
         assert_eq!(granted(9).await, Err(RpcError::PERMISSION_MISSING));
         assert_eq!(granted(Type::Write.into()).await, Ok(()));
+    }
+
+    #[tokio::test]
+    async fn rejects_permission_without_keys() {
+        let (_folder, member) = member_with_users("secret").await;
+        let member = Caller::new(member, Principal::Member);
+        change(&member, AccessChange::AddRole { name: "jobs".into() }).await.expect("a change");
+        let granted = async |key: &str, range_end: &str| {
+            let (key, range_end) = (key.into(), range_end.into());
+            let perm = Some(authpb::Permission { perm_type: Type::Read.into(), key, range_end });
+            let request = rpc::AuthRoleGrantPermissionRequest { name: "jobs".into(), perm };
+            grant_permission(member.clone(), request).await.map(drop)
+        };
+        for (key, end) in [("b", "a"), ("a", "a"), ("", ""), ("", "\0"), ("", "a")] {
+            let rejected = Err(RpcError::INVALID_PERMISSION_RANGE);
+            assert_eq!(granted(key, end).await, rejected, "{key:?}..{end:?}");
+        }
+        for (key, end) in [("a", ""), ("a", "b"), ("a", "\0"), ("\0", "\0")] {
+            assert_eq!(granted(key, end).await, Ok(()), "{key:?}..{end:?}");
+        }
     }
 
     #[tokio::test]

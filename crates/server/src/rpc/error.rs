@@ -93,6 +93,9 @@ impl RpcError {
         new(Code::Unauthenticated, "etcdserver: invalid auth token");
     pub(crate) const PERMISSION_MISSING: RpcError =
         new(Code::InvalidArgument, "etcdserver: permission not given");
+    /// The range of a permission contains no keys, or its first key is missing.
+    pub(crate) const INVALID_PERMISSION_RANGE: RpcError =
+        new(Code::InvalidArgument, "etcdserver: invalid auth management");
     /// The lease of a claim ended while the claim waited for its lock.
     pub(crate) const LOCK_SESSION_EXPIRED: RpcError =
         new(Code::Unknown, "mutex: session is expired");

@@ -69,6 +69,10 @@ impl Observer {
     /// client closes the stream or loses the right to read the election. Skips leaders that were
     /// replaced within one revision or whose events were compacted.
     async fn follow(&mut self) -> Result<(), RpcError> {
+        // This observer counts already.
+        if self.caller.with_state(|state| state.has_too_many_watchers()) {
+            return Err(RpcError::TOO_MANY_REQUESTS);
+        }
         self.caller.wait_linearizable().await.map_err(|_| RpcError::NO_LEADER)?;
         self.check_read()?;
         let mut next = NextStep::ReadLeader;

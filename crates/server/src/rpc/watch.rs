@@ -34,6 +34,10 @@ const MAX_EVENT_BYTES: usize = 32 << 10;
 
 const MAX_WATCHERS: usize = 10_000;
 
+/// Length of the longest key of a claim that a watcher stores as [`Watcher::waiting`]. A client
+/// with a longer key learns of a release from the deletion of the watched key.
+const MAX_WAITING_KEY_BYTES: usize = 4 << 10;
+
 /// Watch ID in a response that does not concern a single watcher.
 const NO_WATCHER: i64 = -1;
 
@@ -103,7 +107,10 @@ impl WatchStream {
                     }
                 },
                 pending = self.signal.wait_and_take_pending() => {
-                    self.catch_up(pending, u64::MAX).await?;
+                    // Later events have to wait for the next turn. Otherwise a watcher with
+                    // continuous events would delay all other watchers and requests.
+                    let revision = self.caller.with_state(|state| state.store.revision());
+                    self.catch_up(pending, revision).await?;
                 }
                 _ = progress.tick() => self.send_progress().await?,
             }
@@ -156,14 +163,14 @@ impl WatchStream {
             wants_progress: request.progress_notify,
             is_idle: true,
             wants_fragments: request.fragment,
-            waiting: request.waiting,
+            waiting: request.waiting.filter(|it| it.key.len() <= MAX_WAITING_KEY_BYTES),
         };
         self.watchers.insert(id, watcher);
         let header = self.caller.response_header(revision);
         let created =
             rpc::WatchResponse { header, watch_id: id, created: true, ..Default::default() };
         self.send(created).await?;
-        self.deliver_events(id, u64::MAX).await
+        self.deliver_events(id, revision).await
     }
 
     /// Returns the reason why a watcher cannot be created. Returns `None` if it can be created.
@@ -397,7 +404,8 @@ fn is_waiting_behind(store: &Store, ahead: &KeySpan, waiting: &rpc::WaiterKey, f
     is_behind && made(&ahead.key) == Some(fence) && made(&waiting.key) == Some(own)
 }
 
-fn is_empty(KeySpan { key, end }: &KeySpan) -> bool {
+/// Returns true if a span has an end and contains no key.
+pub(crate) fn is_empty(KeySpan { key, end }: &KeySpan) -> bool {
     !end.is_empty() && end[..] != *b"\0" && key >= end
 }
 
@@ -406,11 +414,11 @@ mod progress_tests;
 
 #[cfg(test)]
 mod tests {
-    use tenure_store::{Command, Put, Txn, TxnOperation};
+    use tenure_store::{Command, LogPosition, Principal, Put, Txn, TxnOperation};
 
     use super::*;
     use crate::config::Config;
-    use crate::log::state::MAX_WATCHED_RANGES;
+    use crate::log::state::{MAX_WATCHED_RANGES, MAX_WATCHER_BYTES};
     use crate::test_member::{TestCall, TestMember};
 
     async fn ask(call: &TestCall<rpc::WatchResponse>, request: RequestUnion) {
@@ -521,6 +529,35 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn watcher_with_continuous_events_delays_no_request() {
+        let member = TestMember::start();
+        let mut call = member.call(WATCH).await;
+        ask(&call, RequestUnion::CreateRequest(create("a", ""))).await;
+        assert!(next(&mut call).await.created);
+        // The stream cannot run during a put: this task blocks the only thread.
+        let put = |index| {
+            let command = Command::Put(Put { key: "a".into(), ..Put::default() });
+            let at = LogPosition { index, term: 1 };
+            let done =
+                member.member.with_state(|state| state.apply(at, &Principal::Member, command));
+            assert!(done.result.is_ok(), "{done:?}");
+        };
+        put(1_000_000);
+        assert_eq!(next(&mut call).await.events.len(), 1);
+        put(1_000_001);
+        let cancel = rpc::WatchCancelRequest { watch_id: 0 };
+        ask(&call, RequestUnion::CancelRequest(cancel)).await;
+        // Each time when the stream can send its next response, there is another event.
+        for index in 1_000_002.. {
+            if next(&mut call).await.canceled {
+                return;
+            }
+            assert!(index < 1_001_000, "the request is not handled");
+            put(index);
+        }
+    }
+
+    #[tokio::test]
     async fn rejects_watch_of_empty_range() {
         let member = TestMember::start();
         let mut call = member.call(WATCH).await;
@@ -551,6 +588,26 @@ mod tests {
             assert_eq!(next(&mut call).await.cancel_reason, reason, "{end:?}");
         }
         assert_eq!(member.member.rejections.counts_by_code().collect::<Vec<_>>(), [(8, 1)]);
+    }
+
+    #[tokio::test]
+    async fn rejects_watchers_above_the_memory_limit() {
+        const LENGTH: usize = 1 << 20;
+        let member = TestMember::start();
+        // The watchers share the memory of one key, and each of them counts it.
+        let span = KeySpan::single(vec![b'k'; LENGTH]);
+        let ids: Vec<_> = (1..MAX_WATCHER_BYTES / LENGTH)
+            .map(|_| member.member.with_state(|state| state.subscribe(&span, &Arc::default())))
+            .collect();
+        let mut call = member.call(WATCH).await;
+        let (short, long) = ("a", "b".repeat(LENGTH));
+        for (key, reason) in [(&long[..], "etcdserver: too many requests"), (short, "")] {
+            ask(&call, RequestUnion::CreateRequest(create(key, ""))).await;
+            assert_eq!(next(&mut call).await.cancel_reason, reason);
+        }
+        member.member.with_state(|state| state.unsubscribe(&span, ids[0]));
+        ask(&call, RequestUnion::CreateRequest(create(&long, ""))).await;
+        assert_eq!(next(&mut call).await.cancel_reason, "");
     }
 
     #[tokio::test]
