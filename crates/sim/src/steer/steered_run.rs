@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 use tenure_core::service::{mutex, mutex_and_election};
 use tenure_core::{ChannelOrder, Labelled, PeerVerdict, ProcessId, Protocol, TICKS_PER_TIME_UNIT};
 use tenure_trace::{
-    ActionError, MessageSelector, RecordableProtocol, ScriptAction, ScriptRunner, ServiceCommand,
-    find_timer,
+    ActionError, MessageSelector, RecordableProtocol, ScriptAction, ScriptCommand, ScriptRunner,
+    ServiceCommand, find_timer,
 };
 
 use crate::engine::delivery::Envelope;
@@ -107,19 +107,7 @@ impl<'a, P: RecordableProtocol> SteeredRun<'a, P> {
     /// is impossible.
     pub(crate) fn perform_now(&mut self, action: &ScriptAction) -> Option<()> {
         match action {
-            ScriptAction::Command(asking) => {
-                let command =
-                    self.up(asking.at).and_then(|_| P::Command::from_script_command(asking))?;
-                if let Some(peer) = asking.peer {
-                    self.member(peer)?;
-                }
-                let size = self.world.run.settings.size;
-                if command.to_recorded().process_outside_group(size).is_some() {
-                    return None;
-                }
-                self.is_allowed(asking.at, command.to_mutex_and_election())?;
-                self.world.handle_command(asking.at, command);
-            }
+            ScriptAction::Command(asking) => self.handle_command(asking)?,
             ScriptAction::Deliver(pick) => {
                 let envelope = self.is_next(pick).then(|| self.take(pick)).flatten()?;
                 self.world.deliver(envelope);
@@ -171,6 +159,20 @@ impl<'a, P: RecordableProtocol> SteeredRun<'a, P> {
             | ScriptAction::Stabilize { .. }
             | ScriptAction::Look(_) => return None,
         }
+        Some(())
+    }
+
+    fn handle_command(&mut self, asking: &ScriptCommand) -> Option<()> {
+        let command = self.up(asking.at).and_then(|_| P::Command::from_script_command(asking))?;
+        if let Some(peer) = asking.peer {
+            self.member(peer)?;
+        }
+        let size = self.world.run.settings.size;
+        if command.to_recorded().process_outside_group(size).is_some() {
+            return None;
+        }
+        self.is_allowed(asking.at, command.to_mutex_and_election())?;
+        self.world.handle_command(asking.at, command);
         Some(())
     }
 
