@@ -45,7 +45,8 @@ impl MembershipChange {
         }
     }
 
-    /// Returns the members after this change of `members`.
+    /// Returns the members after this change of `members`. The addition of a member and the promotion
+    /// of a process that is no learner have no effect: another change may have come first.
     pub(crate) fn apply_to(self, mut members: Members) -> Members {
         let Members { voters, learners, .. } = &mut members;
         let (MembershipChange::Add(process)
@@ -53,6 +54,17 @@ impl MembershipChange {
         | MembershipChange::Promote(process)
         | MembershipChange::Remove(process)) = self;
         let process = ProcessId(process);
+        let is_learner = learners.contains(process);
+        let has_effect = match self {
+            MembershipChange::Add(_) | MembershipChange::AddLearner(_) => {
+                !is_learner && !voters.contains(process)
+            }
+            MembershipChange::Promote(_) => is_learner,
+            MembershipChange::Remove(_) => true,
+        };
+        if !has_effect {
+            return members;
+        }
         for side in [&mut *voters, &mut *learners] {
             side.remove(process);
         }
@@ -160,4 +172,30 @@ pub(crate) fn encode_entry(origin: (u32, u64, u64), command: &[u8]) -> Vec<u8> {
 pub(crate) fn encode(message: &impl Serialize) -> Vec<u8> {
     let bytes = postcard::to_extend(message, Vec::with_capacity(TYPICAL_BYTES));
     bytes.expect("a message has an encoding")
+}
+
+#[cfg(test)]
+mod tests {
+    use tenure_core::ProcessSet;
+
+    use super::*;
+
+    #[test]
+    fn change_after_another_change_of_the_same_member_has_no_effect() {
+        let learners: ProcessSet = [ProcessId(3)].into_iter().collect();
+        let members = Members { learners, ..Members::from_voters(ProcessSet::first_n(3)) };
+        // A voter does not become a learner, and a removed learner does not become a voter.
+        for late in [
+            MembershipChange::AddLearner(0),
+            MembershipChange::Add(3),
+            MembershipChange::Promote(4),
+            MembershipChange::Promote(0),
+        ] {
+            assert_eq!(late.apply_to(members.clone()), members, "{late:?}");
+        }
+        let promoted = MembershipChange::Promote(3).apply_to(members.clone());
+        assert_eq!(promoted, Members::from_voters(ProcessSet::first_n(4)));
+        let removed = MembershipChange::Remove(3).apply_to(members);
+        assert_eq!(removed, Members::from_voters(ProcessSet::first_n(3)));
+    }
 }

@@ -75,6 +75,8 @@ pub(crate) async fn promote(
         return Err(RpcError::NOT_LEARNER);
     }
     change_members(&caller, MembershipChange::Promote(process.0)).await?;
+    // The learner may have been removed meanwhile.
+    process_of(&caller, request.id)?;
     Ok(rpc::MemberPromoteResponse { header: caller.response_header(0), members: members(&caller) })
 }
 

@@ -153,6 +153,7 @@ pub(crate) async fn hash(
     caller: Caller,
     _: rpc::HashRequest,
 ) -> Result<rpc::HashResponse, RpcError> {
+    caller.check_root()?;
     // The encoded store takes as much memory as a backup.
     let _permit = caller.scan_limit.acquire().await?;
     let store =
