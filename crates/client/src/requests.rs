@@ -12,14 +12,13 @@ use tenure_session::QueueView;
 /// If the key exists already, its position stays the same, and the response may lack the key or its
 /// predecessor.
 pub(crate) fn enqueue_txn(name: &str, key: &[u8], value: Vec<u8>, lease: i64) -> rpc::TxnRequest {
-    // A key with a value is created only if it does not exist: a repeated request must not
-    // overwrite a later value.
-    let (compare, failure) = match value.is_empty() {
-        true => (Vec::new(), Vec::new()),
-        false => (vec![create_revision_equals(key, Vec::new(), 0)], vec![op(read_key(key))]),
-    };
-    let success = vec![op(put(key, value, lease)), read_newest_two_op(name)];
-    rpc::TxnRequest { compare, success, failure }
+    rpc::TxnRequest {
+        // The key is created only if it does not exist: a repeated request must not overwrite a
+        // later value.
+        compare: vec![create_revision_equals(key, Vec::new(), 0)],
+        success: vec![op(put(key, value, lease)), read_newest_two_op(name)],
+        failure: vec![op(read_key(key))],
+    }
 }
 
 /// Returns an operation that reads the newest two keys of a queue.

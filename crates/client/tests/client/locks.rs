@@ -222,6 +222,26 @@ async fn failed_try_lock_is_not_granted_later() {
     assert_late_request_is_undone(&service, &relay, &session, &other).await;
 }
 
+/// A delayed copy of the request for a lock arrives after the holder has set a value.
+#[tokio::test]
+async fn delayed_request_keeps_the_value_of_the_lock() {
+    let (service, relay, session, _other, _has) = with_held_connection().await;
+    let guard = within(session.lock("b")).await.expect("the lock");
+    guard.set_value("busy").await.expect("a response");
+    let before = relay.forwarded.load(Ordering::Relaxed);
+    relay.held.store(0, Ordering::Relaxed);
+    within(async {
+        while relay.forwarded.load(Ordering::Relaxed) == before {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+    // The member has time to apply the request.
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    let (keys, value) = (service.all_keys_json().await, base64(b"busy"));
+    assert!(keys.contains(&value), "{keys}");
+}
+
 #[tokio::test]
 async fn deleted_queue_entry_does_not_reappear() {
     let (service, relay, session, other, has) = with_held_connection().await;
