@@ -45,8 +45,9 @@ impl MembershipChange {
         }
     }
 
-    /// Returns the members after this change of `members`. The addition of a member and the promotion
-    /// of a process that is no learner have no effect: another change may have come first.
+    /// Returns the members after this change of `members`. The addition of a member and the
+    /// promotion of a process that is no learner have no effect: another change may have come
+    /// first.
     pub(crate) fn apply_to(self, mut members: Members) -> Members {
         let Members { voters, learners, .. } = &mut members;
         let (MembershipChange::Add(process)
