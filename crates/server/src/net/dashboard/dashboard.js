@@ -42,11 +42,14 @@ class Dashboard {
 
   /** Requests the state once and shows it. */
   async update() {
-    const headers = this.token === null ? {} : { authorization: this.token };
+    const { token } = this;
+    const headers = token === null ? {} : { authorization: token };
     const signal = AbortSignal.timeout(RESPONSE_TIMEOUT);
     try {
       const response = await fetch("/dashboard/state", { headers, signal, cache: "no-store" });
       const state = await response.json();
+      // The user has logged in or out meanwhile, so the state is not for this user.
+      if (token !== this.token) return;
       if (response.status === 401) {
         this.logOut("The login has ended. Log in again to see the names of locks.");
         return;
