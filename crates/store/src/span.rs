@@ -41,6 +41,11 @@ impl KeySpan {
         self.end.is_empty()
     }
 
+    /// Returns true if the span has an end and contains no key.
+    pub fn is_empty(&self) -> bool {
+        !self.is_single() && self.end[..] != *b"\0" && self.key >= self.end
+    }
+
     /// Returns true if the span contains exactly the keys with the prefix `key`.
     pub fn is_prefix(&self) -> bool {
         !self.is_single() && successor(&self.key) == self.end

@@ -8,7 +8,6 @@ use crate::auth::caller::Caller;
 use crate::auth::secrets::{self, PasswordHashBuffer};
 use crate::rpc::convert::span;
 use crate::rpc::error::RpcError;
-use crate::rpc::watch::is_empty;
 
 type Header = Option<rpc::ResponseHeader>;
 
@@ -229,7 +228,7 @@ pub(crate) async fn grant_permission(
     };
     let span = span(given.key, given.range_end);
     // Such a permission would apply to no key, or to other keys than the ones that were meant.
-    if span.key.is_empty() || is_empty(&span) {
+    if span.key.is_empty() || span.is_empty() {
         return Err(RpcError::INVALID_PERMISSION_RANGE);
     }
     let header =

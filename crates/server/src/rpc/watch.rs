@@ -184,7 +184,7 @@ impl WatchStream {
         let has_room = self.watchers.len() < MAX_WATCHERS
             && self.caller.with_state(|state| state.has_room_for_watcher(&watch.span));
         let why = match () {
-            () if is_empty(&watch.span) => "mvcc: watcher range is empty",
+            () if watch.span.is_empty() => "mvcc: watcher range is empty",
             () if id != 0 && self.watchers.contains_key(&id) => {
                 "mvcc: duplicate watch ID provided on the WatchStream"
             }
@@ -402,11 +402,6 @@ fn is_waiting_behind(store: &Store, ahead: &KeySpan, waiting: &rpc::WaiterKey, f
     let own = unsigned_or_zero(waiting.create_revision);
     let is_behind = ahead.end.is_empty() && fence < own;
     is_behind && made(&ahead.key) == Some(fence) && made(&waiting.key) == Some(own)
-}
-
-/// Returns true if a span has an end and contains no key.
-pub(crate) fn is_empty(KeySpan { key, end }: &KeySpan) -> bool {
-    !end.is_empty() && end[..] != *b"\0" && key >= end
 }
 
 #[cfg(test)]
